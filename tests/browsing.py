@@ -19,6 +19,9 @@ from tools.table_of_contents import pages
 SITE = ROOT / "_build" / "html"
 PICTURES = ROOT / "_build" / "screenshots"
 PAGES = [*pages(), "search"]
+# One page of each kind. The tests that open each page open the others weekly.
+USUAL = {f"chapters/{name}" for name in ("welcome", "attention-from-nothing", "api", "notation")}
+USUAL |= {"chapters/mask-table", "search"}
 # Names the file where tools/ci/run_tests.py writes how the book's build ended.
 BOOK_EXIT_CODE = "ATTNBOOK_BOOK_EXIT_CODE"
 
@@ -33,7 +36,9 @@ def pytest_addoption(parser):
 
 def pytest_generate_tests(metafunc):
     if {"name", "site"} <= {*metafunc.fixturenames}:
-        metafunc.parametrize("name", PAGES)
+        weekly = {page: [] if page in USUAL else [pytest.mark.weekly] for page in PAGES}
+        names = [pytest.param(page, marks=marks) for page, marks in weekly.items()]
+        metafunc.parametrize("name", names)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -126,10 +126,10 @@ def engine(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def in_chromium(browser, watched_url) -> Callable[[str], PageReport]:
+def in_chromium(request, browser, watched_url) -> Callable[[str], PageReport]:
     """A function that reports the figures of a page in Chromium."""
-    chromium = Chromium(browser)
-    yield cache(lambda page: read_figures(chromium, f"{watched_url}{page}.html"))
+    chromium, every = Chromium(browser), request.config.getoption("--full")
+    yield cache(lambda page: read_figures(chromium, f"{watched_url}{page}.html", every=every))
     chromium.close()
 
 
@@ -140,15 +140,15 @@ def visit_page(request, watched_url) -> Callable[[Engine, View], PageReport]:
     Only dark pages are also opened narrow, unless there is `--full`.
     """
     keep_pictures = request.config.getoption("--pictures")
-    is_full = keep_pictures or request.config.getoption("--full")
+    every = request.config.getoption("--full")
 
     @cache
     def go(engine: Engine, view: View) -> PageReport:
         page, scheme = view
         choose_scheme(engine, watched_url, scheme)
         url = f"{watched_url}{page}.html"
-        report = use_figures(engine, url)
-        if scheme == "light" and not is_full:
+        report = use_figures(engine, url, every=every)
+        if scheme == "light" and not (every or keep_pictures):
             return report
         narrow = open_page(engine, url, NARROW)
         report.still += narrow.still

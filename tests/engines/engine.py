@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Protocol
 
 WIDE, NARROW = 1280, 360
@@ -98,10 +99,13 @@ def until(engine: Engine, function: str, *arguments: Any, patience: float = PATI
 
     After a reload WebKit may still run it in the page before; then the new page is asked.
     """
-    try:
-        return engine.evaluate(WAIT % function, patience, *arguments)
-    except PageHasLeftError:
-        return engine.evaluate(WAIT % function, patience, *arguments)
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return engine.evaluate(WAIT % function, patience, *arguments)
+        except PageHasLeftError:
+            if time.monotonic() > end:
+                raise
 
 
 # A page that has open_page for its reader's choice shows it in `data-mode`.

@@ -112,7 +112,9 @@ class Firefox(WebDriverActions):
     def note(self, event: dict[str, Any]) -> None:
         """Store the message of an event, if it is a complaint of the page."""
         details = event.get("params", {})
-        if event.get("method") == "log.entryAdded" and details["level"] in ("warn", "error"):
+        # Warnings that no script of the page logs are Firefox's own, about how slow it was.
+        levels = ("warn", "error") if details.get("type") == "console" else ("error",)
+        if event.get("method") == "log.entryAdded" and details["level"] in levels:
             self.messages.append(f"{details['level']}: {details['text']}")
         elif event.get("method") == "network.fetchError" and "ABORT" not in details["errorText"]:
             self.messages.append(f"{details['errorText']}: {details['request']['url']}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.engines.engine import PATIENCE, WIDE, Engine, until
+from tests.engines.engine import WIDE, Engine, until
 from tests.engines.figures import (
     KINDS,
     MOUNTED,
@@ -51,12 +51,10 @@ class PageReport:
     complaints: list[str] = field(default_factory=list)
 
 
-def open_page(
-    engine: Engine, url: str, width: int = WIDE, patience: float = PATIENCE
-) -> PageReport:
+def open_page(engine: Engine, url: str, width: int = WIDE) -> PageReport:
     """Open a page, unfold everything, and report what is there."""
     engine.open(url, width)
-    until(engine, MOUNTED, patience=patience)
+    until(engine, MOUNTED)
     engine.evaluate(UNFOLD)
     report = PageReport(engine.evaluate(KINDS), engine.evaluate(STILL), engine.evaluate(THEME))
     report.sideways = engine.evaluate(SIDEWAYS)
@@ -64,24 +62,32 @@ def open_page(
     return report
 
 
-def read_figures(engine: Engine, url: str, width: int = WIDE) -> PageReport:
-    """Open a page, type into the fields of models, move every slider, and report the numbers."""
-    report = open_page(engine, url, width)
-    for index, kind in enumerate(report.kinds):
+def chosen(report: PageReport, *, every: bool) -> list[int]:
+    """All figures of a page, or the first one of each kind."""
+    kinds = report.kinds
+    return [i for i, kind in enumerate(kinds) if every or kinds.index(kind) == i]
+
+
+def read_figures(engine: Engine, url: str, *, every: bool) -> PageReport:
+    """Open a page, type into the fields of models, move sliders, and report the numbers."""
+    report = open_page(engine, url)
+    for index in chosen(report, every=every):
+        kind = report.kinds[index]
         if kind in TYPED:
             engine.evaluate(FIELD, index)
             engine.write(TYPED[kind])
             report.typed[index] = until(engine, READ, index, TYPED[kind]) or "never read"
-    for index in range(len(report.kinds)):
+    for index in chosen(report, every=every):
         report.numbers[index] = numbers(engine, index, seed=len(report.kinds))
     return report
 
 
-def use_figures(engine: Engine, url: str, width: int = WIDE) -> PageReport:
-    """Open a page, use every figure with keys and pointer, and report what is wrong."""
-    report = read_figures(engine, url, width)
-    for index, kind in enumerate(report.kinds):
+def use_figures(engine: Engine, url: str, *, every: bool) -> PageReport:
+    """Open a page, use its figures with keys and pointer, and report what is wrong."""
+    report = read_figures(engine, url, every=every)
+    for index in chosen(report, every=every):
         problems = [find_key_problem(engine, index), find_pointer_problem(engine, index)]
-        report.unresponsive += [f"{kind} {index} {problem}" for problem in problems if problem]
+        named = f"{report.kinds[index]} {index}"
+        report.unresponsive += [f"{named} {problem}" for problem in problems if problem]
     report.complaints = engine.complaints()
     return report

@@ -15,9 +15,7 @@ def test_pages_that_are_left_out_have_no_figures(site):
     assert not any("data-attnbook-view" in text for text in texts)
 
 
-def test_every_figure_starts_and_responds_to_a_key_and_the_pointer(
-    engine, view, visit_page, in_chromium
-):
+def test_figures_start_and_respond_to_a_key_and_the_pointer(engine, view, visit_page, in_chromium):
     report = visit_page(engine, view)
     assert report.still + report.unresponsive == []
     assert report.kinds == in_chromium(view.page).kinds
@@ -35,17 +33,11 @@ def test_numbers_and_texts_of_models_are_those_of_chromium(engine, view, visit_p
     assert ours.typed == theirs.typed
 
 
-def test_the_console_stays_silent(engine, view, visit_page):
-    assert visit_page(engine, view).complaints == []
-
-
-def test_no_page_scrolls_sideways(engine, view, visit_page):
+def test_the_console_is_silent_the_page_fits_and_has_the_chosen_scheme(engine, view, visit_page):
     report = visit_page(engine, view)
+    assert report.complaints == []
     assert report.sideways <= 0, report.overflow
-
-
-def test_a_page_has_the_scheme_that_the_reader_chose(engine, view, visit_page):
-    assert visit_page(engine, view).theme == view.scheme
+    assert report.theme == view.scheme
 
 
 VERDICT = using("""(index) => {

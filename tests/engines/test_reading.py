@@ -6,6 +6,7 @@ import pytest
 
 from tests.engines.conftest import OTHERS
 from tests.engines.engine import until
+from tests.engines.watched_site import DENY
 
 ENGINES = [*OTHERS, "chromium"]
 PAGE = "chapters/masked-softmax.html"
@@ -17,9 +18,6 @@ FOCUS_FIRST = """selector => [...document.querySelectorAll(selector)]
     .find(it => it.getClientRects().length && !it.closest('details:not([open])')).focus()"""
 FOCUSED = "selector => document.activeElement.matches(selector)"
 TOP = "selector => document.querySelector(selector).getBoundingClientRect().top"
-DENY = """<script>for (const name of ["localStorage", "sessionStorage"])
-Object.defineProperty(window, name, { configurable: true, get() { throw Error("denied"); } });
-</script>"""
 
 
 @pytest.fixture(scope="module")

@@ -25,15 +25,3 @@ def test_each_declaration_is_supported(engine, watched_url):
     engine.open(f"{watched_url}chapters/welcome.html")
     assert len(list_declarations()) > 300
     assert engine.evaluate(UNSUPPORTED, list_declarations()) == []
-
-
-STYLE = """() => {
-    const { textDecorationLine, textDecorationStyle } = getComputedStyle(
-        document.querySelector('.bd-article a:has(> .std-term)'));
-    return [textDecorationLine, textDecorationStyle];
-}"""
-
-
-def test_a_term_has_a_dotted_underline(engine, watched_url):
-    engine.open(f"{watched_url}chapters/masks.html")
-    assert engine.evaluate(STYLE) == ["underline", "dotted"]

@@ -21,6 +21,10 @@ addEventListener("unhandledrejection", (event) => complaints.push(`error: ${even
 addEventListener("securitypolicyviolation", (event) => complaints.push(event.blockedURI));
 </script>
 """
+# Denies storage, as a browser does whose reader has blocked it.
+DENY = """<script>for (const name of ["localStorage", "sessionStorage"])
+Object.defineProperty(window, name, { configurable: true, get() { throw Error("denied"); } });
+</script>"""
 # Shows a page as wide as a phone, in an engine whose window cannot be so narrow.
 PHONE = """<!DOCTYPE html><html lang="en"><title>Phone</title><link rel="icon" href="data:,">
 <iframe style="border: 0" title="phone"></iframe></html>"""

@@ -16,7 +16,14 @@ from typing import Any, TextIO
 
 import requests
 
-from tests.engines.engine import HEIGHT, PATIENCE, WIDE, PageHasLeftError, WebDriverActions
+from tests.engines.engine import (
+    HEIGHT,
+    PATIENCE,
+    WIDE,
+    PageHasLeftError,
+    WebDriverActions,
+    until,
+)
 
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/libexec")
 NARROWEST = 450  # px; the least width of its window
@@ -133,14 +140,21 @@ class WebKit(WebDriverActions):
     def open(self, url: str, width: int = WIDE) -> None:
         self.ask("frame", id=None)
         if width >= NARROWEST:
-            self.ask("url", url=url)
+            self.load("url", url=url)
             return
-        self.ask("url", url=f"{url[: url.index('/', 8)]}/phone.html")
+        self.load("url", url=f"{url[: url.index('/', 8)]}/phone.html")
         self.evaluate(SHOW_IN_FRAME, url, width, HEIGHT)
         self.ask("frame", id=0)
 
     def reload(self) -> None:
-        self.ask("refresh")
+        self.load("refresh")
+
+    def load(self, command: str, **parameters: Any) -> None:
+        """Load a page. After a command the page before, which is marked, may still respond."""
+        self.evaluate("() => { window.isBefore = true; }")
+        self.ask(command, **parameters)
+        if not until(self, LOADED):
+            raise TimeoutError(f"{command} did not end: {parameters}")
 
     def evaluate(self, function: str, *arguments: Any) -> Any:
         # As JSON, because the driver would sort the names in an object.
@@ -163,6 +177,7 @@ class WebKit(WebDriverActions):
         self.ends.close()
 
 
+LOADED = "() => !window.isBefore && document.readyState === 'complete'"
 SHOW_IN_FRAME = """(url, width, height) => new Promise(done => {
     const frame = document.querySelector('iframe');
     Object.assign(frame, { width, height, onload: () => done() });

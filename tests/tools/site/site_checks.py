@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from html import unescape
+from os.path import normpath
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
@@ -68,6 +69,16 @@ HARD_ON_A_PHONE = """() => {
 # Some errors, such as those of a ResizeObserver, raise no exception and are no "pageerror".
 REPORT_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
+# Waits until figures have started, and fonts and the scripts that a page starts late have arrived.
+READY = """async () => {
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    const isReady = () => document.fonts.status === 'loaded'
+        && all('[data-attnbook-view]:has(> .attnbook-static)')
+            .every(view => view.querySelector('[role=status]'))
+        && ('bootstrap' in window || !document.querySelector('script[src*="bootstrap"]'));
+    for (const start = performance.now(); performance.now() - start < 30_000 && !isReady();)
+        await new Promise(done => setTimeout(done, 20));
+}"""
 # Most words of a page are code, formulas and names with the same style. Of the elements whose style
 # and whose ancestors' styles are equal, the first is tested; the others are marked as repeated. In
 # a figure or a picture, where text may overlap other elements, the styles of all elements below the
@@ -183,7 +194,9 @@ def opened(
     )
     page, visit = watched(context)
     try:
-        page.goto(url, wait_until="networkidle")
+        page.goto(url)
+        if options.get("java_script_enabled", True):
+            page.evaluate(READY)
         yield page, visit
     finally:
         context.close()
@@ -291,7 +304,7 @@ def is_dead(site: Path, page: Path, target: str) -> bool:
     parts = urlsplit(target)
     if parts.scheme or parts.netloc:
         return False
-    file = page if not parts.path else (page.parent / unquote(parts.path)).resolve()
+    file = page if not parts.path else Path(normpath(page.parent / unquote(parts.path)))
     if not file.is_relative_to(site) or not file.is_file():
         return True
     has_ids = parts.fragment and file.suffix == ".html"

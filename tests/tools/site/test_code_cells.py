@@ -6,7 +6,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.tools.site.live_pages import book, cell, page, printed
-from tests.tools.site.site_checks import opened
 from tools import ROOT
 
 SETTINGS = {
@@ -46,13 +45,3 @@ def test_a_cell_to_write_says_that_it_was_not_run_and_no_search_finds_its_verdic
     assert "refused" not in built.read()
     index = (built.html / "searchindex.js").read_text("utf-8")
     assert ("plain" in index, "refus" in index) == (True, False)
-
-
-@pytest.mark.parametrize("alive", [True, False])
-def test_set_up_opens_by_keyboard_with_and_without_javascript(browser, built, alive):
-    url = (built.html / "index.html").as_uri()
-    with opened(browser, url, java_script_enabled=alive) as (tab, _):
-        code = tab.get_by_text("draw()")
-        assert code.is_hidden()
-        tab.locator("summary").press("Enter")
-        assert code.is_visible()

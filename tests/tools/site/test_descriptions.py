@@ -49,11 +49,6 @@ def test_a_description_ends_with_a_sentence_where_one_is_long_enough():
     assert shorten("") == ""
 
 
-def test_a_description_may_hold_any_sign():
-    tag = description_tag("a", document(nodes.paragraph("", 'Is a < b & "c"?')))
-    assert tag == '<meta name="description" content="Is a &lt; b &amp; &quot;c&quot;?" />\n'
-
-
 def test_a_page_without_sentences_is_named_with_its_book():
     assert 'content="Title, a page of “The book”."' in description_tag("a", document(nodes.table()))
     assert BOOK in description_tag("search", None)

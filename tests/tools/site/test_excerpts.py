@@ -64,7 +64,3 @@ def test_the_script_brings_every_page_and_what_quotes_them(tmp_path):
     pages = json.loads(data.removeprefix("window.attnbookPages = "))
     assert pages == {"a.html": [["", "a “a”"]], "b.html": [["", "b “b”"]]}
     assert program == SCRIPT.read_text("utf-8")
-
-
-def test_a_build_that_failed_writes_no_script(tmp_path):
-    assert not finish(tmp_path, ValueError("broken")).exists()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 
 import pytest
 from sphinx.errors import ExtensionError
 
-from tools.site.finish import add_sizes, finish, finish_pages, finish_scripts
+from tools.site.finish import add_sizes, finish_pages
 from tools.site.minify import minify
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"{}/>'
@@ -66,19 +65,7 @@ def test_a_page_names_the_style_by_its_content_and_is_not_written_again(tmp_path
     assert times[2] == times[3]
 
 
-def test_a_build_that_failed_is_not_changed(tmp_path):
-    finish(SimpleNamespace(outdir=tmp_path), RuntimeError("before"))
-    assert list(tmp_path.iterdir()) == []
-
-
 # Scripts
-
-
-def test_a_minified_script_has_the_names_that_other_scripts_use(tmp_path):
-    script = tmp_path / "a.js"
-    script.write_text("// why\nconst longName = () => {\n  const inner = 1;\n  return inner;\n};\n")
-    finish_scripts(tmp_path)
-    assert script.read_text() == "const longName=()=>1;\n"
 
 
 def test_minified_modules_and_styles_have_the_same_exports_and_content_in_order():

@@ -19,14 +19,6 @@ NUMBERS = traits(Prediction("The weights:", [2 / 3, 1 / 3], labels=["first", "se
 TASK = traits(CodeTask("softmax-by-hand"))
 
 
-def test_a_name_has_kind_id_and_hash():
-    kind, page, digest = name_of(STATE, QUESTION, PAGE).split("/")
-    assert (kind, page, len(digest)) == ("prediction", "legs", 8)
-    kind, task, digest = name_of(TASK, QUESTION, PAGE).split("/")
-    assert (kind, task, len(digest)) == ("task", "softmax-by-hand", 8)
-    assert name_of({"kind": "mask"}, QUESTION, PAGE) == ""
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -49,11 +49,6 @@ def test_a_page_loads_the_scripts_that_it_needs(body, expected):
     assert [Path(script.filename or "").name for script in files] == expected
 
 
-def test_data_that_contains_the_word_toggle_stays():
-    data = Script(None, type="application/json", body='{"caption":"let toggle togglebutton.js"}')
-    assert files_of(scripts=[data])["script_files"] == [data]
-
-
 def test_scripts_that_react_to_the_reader_start_late_and_others_as_set():
     scripts = [
         Script("_static/doctools.js", priority=100),
@@ -68,11 +63,6 @@ def test_scripts_that_react_to_the_reader_start_late_and_others_as_set():
     ]
     assert [script.priority for script in files] == [100, 500, 500]
     assert scripts[0].attributes == {}  # Sphinx gives the same object to the next page
-
-
-def test_the_search_page_starts_no_script_late():
-    files = files_of("search", scripts=[Script("_static/doctools.js")])["script_files"]
-    assert files[0].attributes == {}
 
 
 # Styles

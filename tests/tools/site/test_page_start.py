@@ -30,6 +30,7 @@ def without_late_scripts(browser, home):
     return go
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("scheme", "mode", "theme"),
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from os.path import normpath
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -11,10 +13,13 @@ import pytest
 from tests.browsing import PAGES
 from tests.tools.site.left_out import MATCHING, prepare
 from tests.tools.site.site_checks import (
+    HARD_ON_A_PHONE,
     JUDGED,
     NARROW,
     OF_LOOK,
+    OVERFLOW,
     UNFOLD,
+    VISIBLE,
     WIDE,
     Visit,
     axe_findings,
@@ -29,14 +34,15 @@ from tests.tools.site.term_links import EACH_OUTSIDE, MEANINGS, links, links_wit
 
 KILOBYTES, REQUESTS, ELEMENTS = 350, 40, 20_000
 PRINTED = 32  # sheets of a chapter with many figures
-
+# What a page names and loads at once; style sheets name the fonts.
+LOADED = re.compile(
+    r'<(?:script|img)\b(?![^>]*data-attnbook-late)[^>]*\ssrc="([^"]*)"'
+    r'|<link\b[^>]*rel="(?:stylesheet|preload|icon)"[^>]*\shref="([^"]*)"'
+)
 NUMBERED = re.compile(r'id="(equation-[\w-]+)">.*?class="eqno">\((\d+)\)', re.DOTALL)
 REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
-
 PICTURE = re.compile(r"<img\b[^>]*>")
 SIZED = re.compile(r'width="\d+" height="\d+"')
-
-
 THEME = "document.documentElement.dataset.theme"
 
 
@@ -84,25 +90,16 @@ def page(visit, name):
     return visit(name)
 
 
-@pytest.fixture
-def html(site, name):
-    return (site / f"{name}.html").read_text("utf-8")
-
-
 @pytest.fixture(scope="module")
-def meanings(browser, site):
-    """The meaning of each term in the glossary."""
-    with opened(browser, (site / "chapters" / "notation.html").as_uri()) as (tab, _):
-        found = tab.evaluate(MEANINGS)
-    assert len(found) > 40
-    assert all(found.values())
-    return found
+def texts(site):
+    """The HTML of each page."""
+    return {name: (site / f"{name}.html").read_text("utf-8") for name in PAGES}
 
 
-# Every page; only a few of them as files
+# Pages that are opened
 
 
-def test_the_page_is_quiet_and_complete_and_its_first_load_is_light(page, site, home):
+def test_the_page_is_quiet_and_complete_and_its_first_load_is_light(page, name, site, home):
     record, wide = page.record, page.views[WIDE]
     assert record.complaints + record.failures + record.foreign(home) == []
     loaded = {*record.requests, wide.icon}
@@ -112,40 +109,26 @@ def test_the_page_is_quiet_and_complete_and_its_first_load_is_light(page, site, 
     assert size <= KILOBYTES * 1000, (size, largest)
     assert packed_size(site / wide.icon.removeprefix(home)) > 0
     assert 100 < wide.elements <= ELEMENTS
+    # Only a page that needs them loads the scripts of terms and of excerpts.
+    requests = " ".join(record.requests)
+    html = (site / f"{name}.html").read_text("utf-8")
+    assert requests.count("/terms.js") == bool(links(html))
+    assert requests.count("/excerpts.js") == (name == "search")
 
 
 def test_axe_finds_nothing_serious(page):
     assert not page.findings, "\n".join(page.findings)
 
 
-def test_the_page_has_a_title_one_heading_one_search_and_no_line_without_length(page):
+def test_the_page_has_one_heading_one_search_and_fits_on_a_phone(page):
     for view in page.views.values():
-        assert view.title.strip()
-        assert len(view.headings) == 1, view.headings
-        assert len(view.searches) == 1, view.searches
+        assert (len(view.headings), len(view.searches)) == (1, 1)
         assert view.flat_dots == []
-
-
-def test_a_phone_never_scrolls_sideways_and_its_controls_labels_and_tables_are_large_enough(page):
     narrow = page.views[NARROW]
     assert narrow.scroll_width <= NARROW, narrow.overflow
     assert narrow.hard_on_a_phone == []
 
 
-def test_terms_have_the_meanings_of_the_glossary_and_pictures_have_their_sizes(
-    page, name, html, meanings
-):
-    assert links_with_wrong_meaning(html, meanings) == []
-    pictures = PICTURE.findall(html)
-    assert pictures  # the logo, at least
-    assert [one for one in pictures if not SIZED.search(one)] == []
-    # Only a page that needs them loads the scripts of terms and of excerpts.
-    requests = " ".join(page.record.requests)
-    assert requests.count("/terms.js") == bool(links(html))
-    assert requests.count("/excerpts.js") == (name == "search")
-
-
-@pytest.mark.few(3)
 def test_without_a_server_the_page_is_quiet_lacks_no_rule_and_shows_each_meaning(
     browser, site, name
 ):
@@ -160,23 +143,50 @@ def test_without_a_server_the_page_is_quiet_lacks_no_rule_and_shows_each_meaning
         assert record.complaints + record.failures == []
 
 
-@pytest.mark.weekly
-@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "dark"), (NARROW, "light")])
-def test_the_page_with_most_figures_is_quiet_in_the_other_views(browser, home, width, scheme):
-    url = f"{home}chapters/bahdanau-attention.html"
-    with opened(browser, url, width, scheme) as (page, record):
-        measure(page, record)
-    assert record.complaints + record.failures + record.foreign(home) == []
-    assert (len(record.headings), len(record.searches)) == (1, 1)
-    assert record.scroll_width <= width, record.overflow
+# All pages
 
 
-# The whole site
+def test_every_page_fits_on_a_phone_and_has_one_heading_without_javascript(browser, home):
+    wrong = {}
+    with opened(browser, "about:blank", NARROW, java_script_enabled=False) as (tab, record):
+        for name in PAGES:
+            tab.goto(f"{home}{name}.html")
+            tab.evaluate(UNFOLD)
+            assert tab.title().strip(), name
+            assert len(tab.evaluate(VISIBLE, "h1")) == 1, name
+            found = tab.evaluate(HARD_ON_A_PHONE)
+            if tab.evaluate("document.documentElement.scrollWidth") > NARROW:
+                found.append(tab.evaluate(OVERFLOW))
+            wrong |= {name: found} if found else {}
+        assert wrong == {}
+        assert record.failures + record.foreign(home) == []
 
 
-def test_most_pages_link_to_terms(site):
-    pages = [links(page.read_text("utf-8")) for page in (site / "chapters").glob("*.html")]
-    assert sum(map(bool, pages)) > 10
+def test_what_every_page_names_is_its_own_and_light(site, texts):
+    sizes = {}
+    for name, html in texts.items():
+        page = site / f"{name}.html"
+        named = {(src or href).partition("?")[0] for src, href in LOADED.findall(html)}
+        assert [address for address in named if ":" in address] == []
+        files = {Path(normpath(page.parent / address)) for address in named} | {page}
+        assert 10 < len(files) <= REQUESTS, name
+        sizes[name] = sum(map(packed_size, files))
+    assert {name: size for name, size in sizes.items() if size > KILOBYTES * 1000} == {}
+
+
+def test_terms_have_the_meanings_of_the_glossary_and_pictures_have_their_sizes(
+    browser, site, texts
+):
+    with opened(browser, (site / "chapters" / "notation.html").as_uri()) as (tab, _):
+        meanings = tab.evaluate(MEANINGS)
+    assert len(meanings) > 40
+    assert all(meanings.values())
+    for name, html in texts.items():
+        assert links_with_wrong_meaning(html, meanings) == [], name
+        pictures = PICTURE.findall(html)
+        assert pictures  # the logo, at least
+        assert [one for one in pictures if not SIZED.search(one)] == []
+    assert sum(bool(links(html)) for html in texts.values()) > 10
 
 
 def test_no_link_of_the_site_is_dead(site):
@@ -191,19 +201,20 @@ def test_no_link_of_the_site_is_dead(site):
 
 
 def test_the_front_door_leads_to_the_first_page(browser, home):
-    with opened(browser, home) as (page, record):
+    with opened(browser, "about:blank") as (page, record):
+        page.goto(home, wait_until="commit")
         page.wait_for_url("**/welcome.html")
         assert record.complaints == []
 
 
-def test_a_progress_bar_is_shown_only_when_it_is_full(site):
-    page = (site / "chapters" / "bahdanau-attention.html").read_text("utf-8")
+def test_a_progress_bar_is_shown_only_when_it_is_full(texts):
+    page = texts["chapters/bahdanau-attention"]
     assert page.count("█ trained") == 1
     assert "░" not in page
 
 
-def test_each_reference_to_a_formula_has_the_number_of_that_formula(site):
-    pages = {page.name: page.read_text("utf-8") for page in (site / "chapters").glob("*.html")}
+def test_each_reference_to_a_formula_has_the_number_of_that_formula(texts):
+    pages = {f"{name.rpartition('/')[2]}.html": html for name, html in texts.items()}
     numbers = {
         (name, anchor): number
         for name, html in pages.items()
@@ -233,14 +244,19 @@ def test_the_cheat_sheet_is_one_sheet_and_its_superscripts_are_small(browser, ho
         assert sizes[1] < 0.8 * sizes[0]
 
 
-def test_paper_is_light_and_short_with_hidden_answers_open_and_no_other(browser, home):
+@pytest.mark.weekly
+def test_a_printed_chapter_is_short(browser, home):
+    with opened(browser, f"{home}chapters/masked-softmax.html") as (page, _):
+        assert count_sheets(page) <= PRINTED
+
+
+def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
     state = """[document.documentElement.dataset.theme,
         document.querySelector('.attnbook-hidden-answer').open,
         [...document.querySelectorAll('.attnbook-hidden-answer')].at(-1).open,
         document.querySelector('.attnbook-answer:not(.attnbook-hidden-answer)').open]"""
     shut = "document.querySelectorAll('.attnbook-answer:not([open])').length"
     with opened(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
-        assert count_sheets(page) <= PRINTED
         picture = page.locator("main img").first  # in the dark, too, it has no pale box
         style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
         assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]

@@ -10,7 +10,7 @@ from docutils import nodes
 
 from tests.tools.site.progress_book import TOC
 from tools.site.items import Item
-from tools.site.path import ITEMS, LISTS, ChapterList, chapters, pages_to_write, render_list
+from tools.site.path import ITEMS, LISTS, ChapterList, pages_to_write, render_list
 
 DONE = [Item("prediction/second/1", True), Item("task/walk/2", False)]
 
@@ -34,14 +34,6 @@ def links(node):
 
 
 PATH = [("First", "chapters/first.html"), ("Second", "chapters/second.html")]
-
-
-def test_pages_for_reference_are_no_chapters(book):
-    assert chapters(book.srcdir) == {
-        "": ["chapters/first"],
-        "The idea": ["chapters/second"],
-        "More": ["chapters/third"],
-    }
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,13 @@ def strict(guarded):
     return guarded(POLICY)
 
 
-@pytest.mark.parametrize("chapter", [*SHOWN, PYTHON, MODEL])
+@pytest.mark.parametrize(
+    "chapter",
+    [
+        *(pytest.param(chapter, marks=pytest.mark.weekly) for chapter in SHOWN[1:]),
+        *(SHOWN[0], PYTHON, MODEL),
+    ],
+)
 def test_no_figure_breaks_the_policy_and_each_is_alive(browser, site, strict, chapter):
     path = f"chapters/{chapter}.html"
     views = (site / path).read_text("utf-8").count("data-attnbook-view")
@@ -105,7 +111,7 @@ def test_the_policy_names_the_lines_of_script_that_are_in_the_pages(site):
     assert {part.strip(";") for part in POLICY.split() if part.startswith("'sha256-")} == hashes
 
 
-@pytest.mark.few(2)
+@pytest.mark.weekly
 @pytest.mark.parametrize("needed", NEEDED)
 def test_without_any_of_it_the_browser_complains(browser, guarded, needed):
     policy = re.sub(rf" {re.escape(needed)}[^ ;]*", "", POLICY)

@@ -31,6 +31,7 @@ def test_each_old_page_has_the_script_with_all_its_addresses(site):
         assert script(moved) in (site / "chapters" / f"{page}.html").read_text("utf-8")
 
 
+@pytest.mark.few(1)
 def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, request):
     assert {GONE, SECTION} <= MOVED.keys()
     # The script is the same on all pages, so that of each page the first address is enough.
@@ -47,13 +48,6 @@ def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, req
 
 
 @pytest.mark.few(1)
-def test_an_unknown_section_and_a_query_stay_in_the_address(browser, chapters):
-    with opened(browser, "about:blank") as (tab, _):
-        tab.goto(f"{chapters}{GONE}?highlight=dog#id1", wait_until="commit")
-        tab.wait_for_url(f"{chapters}self-attention.html?highlight=dog#id1")
-
-
-@pytest.mark.few(1)
 def test_a_page_redirects_only_when_its_moved_section_is_requested(browser, chapters):
     with opened(browser, f"{chapters}masks.html#a-prefix") as (tab, _):
         assert tab.url == f"{chapters}masks.html#a-prefix"
@@ -67,6 +61,7 @@ COUNT_PAINTS = """addEventListener('pagehide', () => sessionStorage.setItem(
     `drawn ${location.pathname}`, performance.getEntriesByType('paint').length))"""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("old", [GONE, SECTION])
 def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home, old):
     with opened(browser, f"{home}chapters/notation.html") as (tab, _):

@@ -11,7 +11,6 @@ from tools.site.styles import (
     STYLES,
     join_styles,
     remove_unused,
-    without_icons,
     write_styles,
 )
 
@@ -56,12 +55,6 @@ def test_the_one_style_sheet_has_all_in_their_order(static):
     assert positions == sorted(positions)
 
 
-def test_a_style_that_is_missing_stops_the_build(static):
-    (static / "pygments.css").unlink()
-    with pytest.raises(FileNotFoundError, match=r"must hold pygments\.css, got none in "):
-        write_styles(static.parent, whole=True)
-
-
 def test_an_import_is_replaced_by_the_imported_style(static):
     (static / "basic.css").write_text(".basic { background: url(file.png) }")
     (static / "styles" / "theme.css").write_text('@import "../basic.css";')
@@ -82,11 +75,6 @@ def test_an_import_is_replaced_by_the_imported_style(static):
 def test_addresses_lead_to_the_same_files_from_the_new_folder(static, address, expected):
     (static / "styles" / "theme.css").write_text(address)
     assert join_styles(static).partition("\n")[0] == expected
-
-
-def test_icons_that_are_not_in_the_fonts_have_no_rules():
-    rules = r'.fa-sun:before{content:"\f185"}.fa-gear:before,.fa-cog:before{content:"\f013"}'
-    assert without_icons(rules, {0xF185}) == r'.fa-sun:before{content:"\f185"}'
 
 
 def test_a_draft_has_every_rule(static):
@@ -124,13 +112,3 @@ def test_a_rule_for_a_name_in_a_page_or_in_a_script_stays(remaining, number):
 def test_a_rule_for_a_name_that_is_only_in_the_text_of_a_page_goes(remaining, number):
     assert f"n{number}" not in remaining
     assert f"order:{number}}}" not in remaining
-
-
-def test_of_a_list_of_selectors_and_of_variables_only_the_used_ones_stay(remaining):
-    assert ".n0{order:98}" in remaining
-    assert ":root{--ours:red;--theirs:blue}p{color:var(--ours)}" in remaining
-    assert "@media print{p{order:99}}" in remaining
-
-
-def test_no_rule_without_use_and_no_comment_stays(remaining):
-    assert re.findall("charset|words|[.]gone{|carousel|tan", remaining) == []

@@ -22,7 +22,6 @@ def test_the_style_sheet_is_light(site):
 
 def test_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
     with opened(browser, home + CHAPTER, NARROW) as (tab, _):
-        tab.wait_for_function("'bootstrap' in window")
         prepare(tab, site)
         assert tab.evaluate(MATCHING) == []
         opened_by = {}
@@ -44,7 +43,6 @@ def test_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
 
 def test_nothing_under_the_pointer_lacks_a_rule(browser, site, home):
     with opened(browser, home + CHAPTER, WIDE, "dark") as (tab, _):
-        tab.locator("button.copybtn").first.wait_for(state="attached")
         prepare(tab, site)
         tab.locator("div.highlight:visible").first.hover()
         tab.locator("button.copybtn:visible").first.click()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 
 import pytest
 
 from tests.tools.site.live_pages import Book, book
 from tests.tools.site.term_links import links
 from tools.site.formulas import FormulaError
-from tools.site.terms import add_meanings, collect_meanings, formula_text
+from tools.site.terms import formula_text
 
 GLOSSARY = """# Words
 
@@ -71,24 +70,6 @@ def test_a_link_has_the_first_paragraph_of_what_its_term_means_now(build, monkey
     written = []
     monkeypatch.setattr("tools.site.terms.add_meanings", lambda body, _: written.append(1) or body)
     assert (build().warnings, written) == ("", [])
-
-
-def test_no_other_kind_of_build_collects_anything():
-    env = SimpleNamespace()
-    assert collect_meanings(SimpleNamespace(builder=SimpleNamespace(format="")), env) == []
-    assert vars(env) == {}
-
-
-@pytest.mark.parametrize(
-    "link",
-    [
-        '<a class="reference internal" href="words.html#term-x">x</a>',
-        '<a class="reference internal" href="#other"><span class="xref std std-term">x</span></a>',
-        '<a class="headerlink" href="#term-x"><span class="xref std std-term">x</span></a>',
-    ],
-)
-def test_other_links_stay_as_they_are(link):
-    assert add_meanings(link, {"term-x": "meaning"}) == link
 
 
 @pytest.mark.parametrize(

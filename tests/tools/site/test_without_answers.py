@@ -5,14 +5,13 @@ It is a second build of the whole book, so it runs weekly; `test_build.py` makes
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
 
-from tests.tools.site.worked_answers import answers, find_answers, normalize
+from tests.tools.site.worked_answers import answers, find_answers
 from tools import ROOT
 from tools.book.state import QUESTIONS, Workshop
 
@@ -52,20 +51,3 @@ def test_no_link_of_it_leads_to_the_chapters_that_hold_them(class_site):
     pages = [path for path in class_site.rglob("*.html") if "_static" not in path.parts]
     assert len(pages) > 20
     assert [page.name for page in pages if "a-fork" in page.read_text("utf-8")] == []
-
-
-def test_an_answer_is_found_in_a_page_in_a_notebook_and_in_a_figures_state(tmp_path):
-    [answer] = [each for each in answers() if each.text.startswith("def plain_softmax")]
-    line = 'check("softmax", plain_softmax)'
-    assert normalize(line) in answer.pieces
-    forms = {
-        "page.html": "<b>check</b>(<i>&quot;softmax&quot;</i>, plain_<i>softmax</i>)",
-        "page.ipynb": json.dumps({"source": ["\n", f"{line}\n"]}),
-        "state.json": json.dumps({"starter": f"\n{line}\n"}).replace("(", r"\u0028"),
-    }
-    for name, text in forms.items():
-        (tmp_path / name).write_text(text)
-        assert [*find_answers(tmp_path, [answer])] == [0], name
-        (tmp_path / name).unlink()
-    (tmp_path / "page.html").write_text("<p>We check softmax, the plain one.</p>")
-    assert find_answers(tmp_path, [answer]) == {}
