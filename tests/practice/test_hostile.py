@@ -219,6 +219,7 @@ ANSWERS = [
     *((TORCH, f"{does}; return {RIGHT[TORCH]}") for does in DOES),
     *((TORCH, f"return {gives}") for gives in TENSORS),
     *((LISTS, f"return {gives}") for gives in PLAIN),
+    (LISTS, f"torch.set_default_dtype(torch.float64); return {RIGHT[LISTS]}"),
 ]
 RIGHTS = {TORCH: TASKS[TORCH].reference, LISTS: LIST_TASKS[LISTS].reference}
 
