@@ -35,7 +35,6 @@ READ = "print('lens', figure.valid_lens, 'output', figure.output[0, 0].tolist())
 CELLS = (FIGURE, CONTROL, READ)
 
 
-@pytest.mark.weekly  # the figures' tests check what each one sends to a kernel
 @pytest.mark.parametrize("lab", [CELLS], indirect=True, ids=["figures"])
 def test_figures_in_jupyterlab_are_synchronized_with_python(browser, lab):
     # So high that JupyterLab draws every cell.
