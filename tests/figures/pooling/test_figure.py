@@ -73,3 +73,8 @@ def test_the_truth_is_called_once_between_the_first_and_the_last_key():
     for x, y in figure.truth:
         assert y == pytest.approx(true_curve(torch.tensor(x)).item(), rel=1e-6)
     assert two().truth == []
+
+
+def test_the_text_names_each_key_by_a_position_at_which_there_is_one():
+    text = repr(PoolingFigure(column(0, 1.234, 3), column(1, 2, 3), query=1))
+    assert "\n  key 1.234: weight" in text

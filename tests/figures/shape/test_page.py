@@ -117,12 +117,30 @@ def test_every_seventh_step_and_the_last_are_those_of_the_trace(show, case):
     tab, figure, traced, state = show(case)
     tab.evaluate(UNFOLD)
     last = len(state["steps"]) - 1
-    for index in range(0, last, 7):
+    for index in (*range(0, last, 7), last):
         slider(figure, "step").fill(str(index))
         assert disagreements(figure, traced, state, index) == []
-    slider(figure, "step").press("Home")
-    slider(figure, "step").press("End")  # before a large table of the first step is made
-    assert disagreements(figure, traced, state, last) == []
+
+
+# The captions of the tables that are made after changes of the step, each to a large table.
+CAPTIONS = """async (figure, [index, steps]) => {
+    const captions = [], table = figure.querySelector('.number-table');
+    const note = () => captions.push(table.caption.textContent);
+    new MutationObserver(note).observe(table, { childList: true });
+    for (const step of steps) {
+        models[index].set('step', step);
+        await null;
+    }
+    await new Promise((done) => setTimeout(done, 1000));  // after the tables: they wait less
+    return captions;
+}"""
+
+
+def test_the_large_table_of_a_skipped_step_is_not_made(show):
+    tab, figure, traced, _ = show("largest", 0)
+    tab.evaluate(UNFOLD)
+    captions = figure.evaluate(CAPTIONS, [[*CASES].index("largest"), [1, 2]])
+    assert [caption.split(" (")[0] for caption in captions] == [traced.steps[2].name]
 
 
 def test_a_click_on_a_line_selects_its_first_step(show):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from attnbook.figures import PoolingFigure
 from attnbook.figures.shared.axes import axis_of, positions_on, spread_of
-from tests.figures.pooling.cases import two
+from tests.figures.pooling.cases import CASES, two
 
 
 def test_an_axis_equals_one_computed_by_hand():
@@ -21,6 +22,14 @@ def test_the_range_of_equal_numbers_is_their_size():
     assert spread_of([-4, -4]) == 4
     assert spread_of([0, 0]) == 1
     assert spread_of([1e9, 1e9 + 1e-6]) == 1e9 + 1e-6  # no slider could separate them
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_axis_contains_keys_and_query(name):
+    figure = CASES[name]()
+    low, high, _ = figure.axis
+    keys = [key for key, _ in figure.points]
+    assert low < min(figure.query, *keys) <= max(figure.query, *keys) < high
 
 
 def test_widths_reach_from_a_twentieth_of_the_distance_of_the_keys_to_their_range():
