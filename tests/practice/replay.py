@@ -2,7 +2,7 @@
 
 In `blind/` are answers that were written from the tasks' statements alone, without
 knowledge of cases and bugs; each has the author's intention, right or wrong. The answers in
-`once_accepted.jsonl` are wrong and once passed, because no case was unusual enough.
+`once_accepted.jsonl` are wrong and once passed, or would pass without one unusual case.
 `python -m tests.practice.replay` stores the current verdicts on all of them; read the difference.
 """
 

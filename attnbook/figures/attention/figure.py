@@ -76,7 +76,7 @@ class AttentionFigure(Figure):
             the score is the book's; "scores" lets the reader drag the scores. At most 8 keys.
         key_heads: for examples that are heads: numbers of key heads, from which the reader
             chooses; the first is shown first. Neighbouring heads that share read the keys and
-            values of the first of them.
+            values of the first of them. Not next to `movable` or `written`.
 
     Traits that the reader moves, and that can be set: `valid_lens` (assign a new list),
     `temperature` in [0.1, 10], `query` (the one in focus), `key_heads` (0 without a choice);
@@ -218,8 +218,8 @@ class AttentionFigure(Figure):
 
     @traitlets.validate("key_heads")
     def _check_key_heads(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
-        known = [*map(int, self.shared_scores)]
-        if self.shared_scores and proposal["value"] not in known:
+        known = [*map(int, self.shared_scores)] or [0]
+        if proposal["value"] not in known:
             raise traitlets.TraitError(f"key_heads must be one of {known}, got {proposal['value']}")
         return proposal["value"]
 

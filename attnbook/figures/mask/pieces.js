@@ -101,6 +101,7 @@ export function maskTable() {
     inText.replaceChildren(
       make("th", { scope: "row", text: "position in its text" }),
       ...positions.map((position) => make("td", { text: position === null ? "padding" : String(position) })),
+      make("td"),
     );
     const counts = visibleCounts(mask);
     mask.forEach((row, i) => {

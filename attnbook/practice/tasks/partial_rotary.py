@@ -137,7 +137,7 @@ def test_a_far_position_turns_exactly(partial_rotary: Function) -> None:
 
 
 @task.bug(
-    symptom="Weights of a published model give nonsense: its heads turn only in part.",
+    symptom="Weights of a model that turns only a part of each head give nonsense.",
     origin="vllm#43676",
     fix="turn `vectors[..., :size]`, and append `vectors[..., size:]` unchanged.",
 )
@@ -160,7 +160,7 @@ def the_last_components_turned(
 
 
 @task.bug(
-    symptom="Weights of a published model work on short texts, and get worse with the distance.",
+    symptom="Weights of a published model attend to other distances than they learned.",
     fix="divide the exponents by `size`, not by the size of the head.",
 )
 def exponents_over_the_whole_head(
@@ -171,8 +171,7 @@ def exponents_over_the_whole_head(
 
 
 @task.bug(
-    symptom="A model with another base is right on the first words, and wrong on long texts.",
-    origin="transformers#25104",
+    symptom="Weights of a model with another base attend to other distances than they learned.",
     fix="use the `base` that is given.",
 )
 def always_the_usual_base(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
@@ -186,8 +185,7 @@ def always_the_usual_base(vectors: Tensor, positions: Tensor, size: int, base: f
 )
 def neighbours_paired(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """neighbours are a pair, where the task pairs component i with i + size/2."""
-    turned = attnbook.rotary_encoding(vectors, positions, base=base, size=size)
-    return turned.to(vectors.dtype)
+    return attnbook.rotary_encoding(vectors, positions, base=base, size=size)
 
 
 @task.bug(
@@ -196,10 +194,10 @@ def neighbours_paired(vectors: Tensor, positions: Tensor, size: int, base: float
 )
 def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """component i is paired with the one half a head later, outside of the turned part."""
-    half = vectors.shape[-1] // 2
-    pairs, angles = min(size // 2, half), angles_of(positions, size, base)
+    half, pairs = vectors.shape[-1] // 2, size // 2
+    angles = angles_of(positions, size, base)
     a, b = vectors[..., :pairs].double(), vectors[..., half : half + pairs].double()
-    cos, sin = angles.cos()[..., :pairs], angles.sin()[..., :pairs]
+    cos, sin = angles.cos(), angles.sin()
     turned = vectors.clone()
     turned[..., :pairs] = (a * cos - b * sin).to(vectors.dtype)
     turned[..., half : half + pairs] = (a * sin + b * cos).to(vectors.dtype)
@@ -207,17 +205,17 @@ def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base
 
 
 @task.bug(
-    symptom="A padded example gets another output than on its own.",
+    symptom="It trains well, and writes nonsense as soon as a cache is used.",
     fix="use the positions that are given: padding does not count, and a cache does.",
 )
-def padding_is_counted(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
+def counted_from_zero(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """the given positions are not used: the first vector is at 0, even if it is padding."""
     counted = torch.arange(vectors.shape[2]).expand_as(positions)
     return turn(vectors, angles_of(counted, size, base))
 
 
 @task.bug(
-    symptom="The first example of a batch is right, and the others are not.",
+    symptom="A row of packed documents is right only if the first row is packed like it.",
     fix="give the angles the shape (batch, 1, num_positions, size/2).",
 )
 def positions_of_the_first_example(

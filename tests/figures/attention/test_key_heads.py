@@ -49,6 +49,9 @@ def test_a_number_of_key_heads_that_cannot_be_is_refused():
     with pytest.raises(traitlets.TraitError, match=r"key_heads must be one of \[4, 2\], got 1"):
         figure.key_heads = 1
     assert figure.key_heads == 4
+    without, _ = make_figure(key_heads=())
+    with pytest.raises(traitlets.TraitError, match=r"key_heads must be one of \[0\], got 2"):
+        without.key_heads = 2
 
 
 @pytest.fixture(scope="module")

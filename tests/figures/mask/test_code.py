@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import warnings
 
 import pytest
@@ -60,6 +62,24 @@ def test_each_snippet_makes_exactly_the_mask_shown_or_our_contract_refuses_it(ca
     for rules in refused:
         with pytest.raises(ValueError):  # noqa: PT011 - any refusal will do
             CONTRACTS[library](rules)
+
+
+PADDED = [
+    MaskRules(6, 6, start=2),
+    MaskRules(6, 6, start=2, causal="last"),
+    MaskRules(2, 6, start=3, causal="last"),
+    MaskRules(6, 6, start=1, valid_len=5, causal="last"),
+]
+
+
+def test_code_for_transformers_gives_the_positions_of_the_queries(run_module):
+    settings = [make_setting(rules) for rules in PADDED]
+    pages = run_module(settings=settings)["shown"]
+    assert run_snippets("transformers", list(zip(settings, pages, strict=True))) == (4, [])
+    for rules, page in zip(PADDED, pages, strict=True):
+        code = page["snippets"][LIBRARIES.index("transformers")]["code"]
+        found = re.search(r"position_ids = torch.tensor\(\[(\[.*\])\]\)\noutput", code)
+        assert json.loads(found[1]) == rules.positions()[-rules.num_queries :].tolist()
 
 
 @pytest.mark.slow
