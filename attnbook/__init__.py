@@ -2,6 +2,7 @@
 
 from attnbook._version import __version__
 from attnbook.attention import Attention
+from attnbook.cache import CrossCache, KeyValueCache, LayerCache
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
 from attnbook.masking.lengths import checked
@@ -33,7 +34,10 @@ from attnbook.weighting import masked_softmax
 __all__ = [
     "AdditiveAttention",
     "Attention",
+    "CrossCache",
     "DotProductAttention",
+    "KeyValueCache",
+    "LayerCache",
     "MLPAttention",
     "MultiHeadAttention",
     "__version__",

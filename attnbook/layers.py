@@ -23,14 +23,15 @@ from attnbook.checks import (
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
-from attnbook.fused.dot_product import fast_dot_product_attention
-from attnbook.fused.fallback import is_plain, stay_finite
+from attnbook.fused.dot_product import fast_dot_product_attention, run_kernel
+from attnbook.fused.fallback import is_changed, is_plain, may_read_values, stay_finite
 from attnbook.fused.streaming import streamed_additive_attention
 from attnbook.fused.when_faster import blocks_pay, kernel_pays, streaming_pays
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.scoring import additive_features, scaled_dot_score
+from attnbook.weighting import weigh
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
@@ -92,6 +93,30 @@ class DotProductAttention(Attention):
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers: nn.Module declares Any
+
+    def attend_to_cached(
+        self,
+        queries: Float[Tensor, "batch heads queries size"],
+        keys: Float[Tensor, "batch kv_heads keys size"],
+        values: Float[Tensor, "batch kv_heads keys value_size"],
+        visible: Bool[Tensor, "#batch one #queries keys"] | None,
+    ) -> Float[Tensor, "batch heads queries value_size"]:
+        """Attend to the keys of a cache, whose free slots are zeros: nothing needs clearing.
+
+        Where numbers are not read (on a GPU, compiled), `forward` would copy all keys and values
+        to clear what is hidden, at each step.
+        """
+        if may_read_values(values) or is_changed(self):
+            return self(queries, keys, values, mask=visible)
+        whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
+        if not whole and kernel_pays(queries, keys, values):
+            self._keep(None)
+            return run_kernel(queries, keys, values, visible)
+        scores = self.score(share_keys(queries, keys.shape[1]), keys)
+        weights = weigh(unshare_keys(scores, queries.shape[1]), visible)
+        output = self._pool(self._drop(weights) if self._drops() else weights, values, None)
+        self._keep(weights if self.keep_weights else None)
+        return output
 
     def _attend_in_groups(
         self,

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from attnbook.attention import missing_weights_error
+from attnbook.cache import CrossCache, LayerCache
 from attnbook.checks import (
     MISSING,
     check_axes,
@@ -16,6 +17,7 @@ from attnbook.checks import (
     check_inputs,
     check_projected,
     check_sizes,
+    check_values,
 )
 from attnbook.fused.fallback import is_changed, is_plain
 from attnbook.heads import merge_heads, split_heads
@@ -119,14 +121,15 @@ class MultiHeadAttention(nn.Module):
     def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch queries query_size"],
-        keys: Float[Tensor, "batch keys key_size"],
-        values: Float[Tensor, "batch keys value_size"],
+        keys: Float[Tensor, "batch keys key_size"] | None,
+        values: Float[Tensor, "batch keys value_size"] | None,
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
         positions: Shaped[Tensor, "... queries"] | None = None,
         key_positions: Shaped[Tensor, "... keys"] | None = None,
+        cache: LayerCache | CrossCache | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 
@@ -144,13 +147,24 @@ class MultiHeadAttention(nn.Module):
                 and `rotary`. By default the queries are at the last positions of the keys.
             key_positions: of the keys, in the same way; by default those of the queries, where
                 they are as many.
+            cache: of the keys and values before: `keys` and `values` are then those of the new
+                tokens, and the step that is open says where they are and what they see (always
+                causal). Or a `CrossCache` instead of `keys` and `values`, which are None.
 
         Returns:
             `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
 
         Raises:
-            TypeError, ValueError: as `Attention.forward`.
+            TypeError, ValueError: as `Attention.forward`, and `LayerCache.append`.
+            RuntimeError: a cache is used outside its step, or twice in it.
         """
+        if cache is not None:
+            given = {"valid_lens": valid_lens, "mask": mask}
+            given |= {"positions": positions, "key_positions": key_positions}
+            _check_left_to_cache(given)
+            return self._attend_cached(queries, keys, values, cache, causal)
+        if keys is None or values is None:
+            raise TypeError("keys and values must be tensors where cache is none, got None")
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
         check_flag("causal", causal)
@@ -174,6 +188,72 @@ class MultiHeadAttention(nn.Module):
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers: nn.Module declares Any
+
+    def _attend_cached(
+        self,
+        queries: Tensor,
+        keys: Tensor | None,
+        values: Tensor | None,
+        cache: LayerCache | CrossCache,
+        causal: bool,
+    ) -> Tensor:
+        """Project the new tokens only, and attend to all that are stored."""
+        check_flag("causal", causal)
+        if isinstance(cache, LayerCache):
+            if keys is None or values is None:
+                raise TypeError("keys and values must be those of the new tokens, got None")
+            self._check(queries, keys, values)
+            q = split_heads(self.W_q(queries), self.num_heads)
+            k = split_heads(self.W_k(keys), self.num_kv_heads)
+            v = split_heads(self.W_v(values), self.num_kv_heads)
+            visible: Tensor | None = cache.step.visible
+            if self.rotary is not None:
+                q, k = (self.rotary(it, cache.step.positions) for it in (q, k))
+            k, v = cache.append(k, v)
+        elif isinstance(cache, CrossCache):
+            if keys is not None or values is not None or causal:
+                raise ValueError(
+                    "keys, values and causal must be left out with a CrossCache, which holds all "
+                    "keys, got one of them"
+                )
+            check_axes("queries", queries, "(batch, num_queries, query_size)")
+            check_projected("queries", queries, "query_size", self.W_q)
+            q = split_heads(self.W_q(queries), self.num_heads)
+            k, v, visible = cache.keys, cache.values, cache.visible
+        else:
+            raise TypeError(
+                "cache must be a LayerCache, such as KeyValueCache.layer(0), or a CrossCache, "
+                f"got {type(cache).__name__}"
+            )
+        heads = self.attention.attend_to_cached(q, k, v, visible)
+        output = self.W_o(merge_heads(heads))
+        sees = None if visible is None else visible[:, 0]
+        return self._zero_if_empty(output, sees, num_keys=k.shape[-2])
+
+    def project_keys(
+        self,
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
+        valid: Bool[Tensor, "... keys"] | None = None,
+    ) -> CrossCache:
+        """Project the keys and values of a complete text, to attend to them in many steps.
+
+        Args:
+            keys, values: as in `forward`.
+            valid: booleans, False for padding, `(num_keys,)` or `(batch, num_keys)`.
+
+        Raises:
+            TypeError, ValueError: an argument has the wrong type or shape; or the layer has
+                rotary positions, which order a single text.
+        """
+        if self.rotary is not None:
+            raise ValueError(f"rotary must be None for keys of another text, got {self.rotary!r}")
+        check_values(values, keys.shape[-2])
+        check_projected("keys", keys, "key_size", self.W_k)
+        check_projected("values", values, "value_size", self.W_v)
+        k = split_heads(self.W_k(keys), self.num_kv_heads)
+        v = split_heads(self.W_v(values), self.num_kv_heads)
+        return CrossCache(k, v, valid)
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         check_axes("queries", queries, "(batch, num_queries, query_size)")
@@ -311,6 +391,16 @@ class MultiHeadAttention(nn.Module):
         module.train(self.training)
         copy_weights(self, module, to_torch=True)
         return module
+
+
+def _check_left_to_cache(given: dict[str, Tensor | None]) -> None:
+    """Refuse what a step of a cache says already."""
+    for name, it in given.items():
+        if it is not None:
+            raise ValueError(
+                f"{name} must be left out with a cache, whose step says where the tokens are and "
+                "what they see, got both"
+            )
 
 
 def check_from_torch(name: str, module: nn.Module, kind: type[nn.Module], *steps: str) -> None:

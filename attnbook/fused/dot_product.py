@@ -105,12 +105,12 @@ def _formula(
 
 def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
     keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
-    return _fused(queries, keys, values, visible)
+    return run_kernel(queries, keys, values, visible)
 
 
 def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
     """Trust the kernel if its output is finite; else clear padding; else take the formula."""
-    for path in (_fused, _unread):
+    for path in (run_kernel, _unread):
         output = path(queries, keys, values, visible)
         if path is _unread and output.requires_grad:
             values = zero_hidden(values, visible)
@@ -145,7 +145,7 @@ def _is_ordinary(tensor: Tensor) -> bool:
 
 def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
     if visible is None:
-        output = _fused(queries, keys, values, None, causal=True)
+        output = run_kernel(queries, keys, values, None, causal=True)
     else:
         output = _sliced(queries, keys, values, visible, causal=True)
     # Future keys may overflow, like padding.
@@ -164,7 +164,7 @@ def _sliced(
     # unbind, because every plain slice would get a full-size gradient of its own.
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
     outputs = [
-        _fused(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None, causal=causal)
+        run_kernel(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None, causal=causal)
         for q, k, v, length in examples
         if length > 0
     ]
@@ -173,7 +173,7 @@ def _sliced(
     return torch.cat([next(found) if length > 0 else nothing for length in seen])
 
 
-def _fused(
+def run_kernel(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,

@@ -245,6 +245,20 @@ def given_positions(
     return moved if moved.dtype == torch.bool else make_comparable(moved)
 
 
+def check_valid(
+    name: str,
+    valid: Bool[Tensor, "... positions"],
+    shape: Sequence[int],
+    axis: int,
+    device: torch.device | str | None,
+) -> Bool[Tensor, "... positions"]:
+    """Refuse what is not one boolean for each query (axis -2) or key (axis -1)."""
+    check_dense(name, valid, "a tensor of booleans")
+    if valid.dtype != torch.bool:
+        raise TypeError(f"{name} must hold booleans, False for padding, got {valid.dtype}")
+    return given_positions(name, valid, shape, axis, device)
+
+
 def check_own_keys(rule: str, shape: Sequence[int]) -> None:
     """Refuse more queries than keys, where each query is at the position of a key."""
     num_queries, num_keys = shape[-2:]

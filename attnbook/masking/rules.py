@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_dense, check_size, is_whole
+from attnbook.checks import check_size, is_whole
 from attnbook.masking.lengths import check_whole, lengths_for_queries
 from attnbook.masking.masks import (
     causal_mask,
     check_own_keys,
     check_shape,
+    check_valid,
     given_positions,
     line_up,
     positions_of_keys,
@@ -223,10 +224,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
         queries, keys = line_up(of_queries, of_keys, shape)
         visible = visible & (queries == keys)
     if valid is not None:
-        check_dense("valid", valid, "a tensor of booleans")
-        if valid.dtype != torch.bool:
-            raise TypeError(f"valid must hold booleans, False for padding, got {valid.dtype}")
-        of_keys = given_positions("valid", valid, shape, -1, device)
+        of_keys = check_valid("valid", valid, shape, -1, device)
         visible = visible & line_up(of_keys, of_keys, shape)[1]
     return visible
 

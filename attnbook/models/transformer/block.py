@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
+    from attnbook.cache import LayerCache
 
 # The parts of torch's layer besides its attention.
 PARTS: dict[type[nn.Module], tuple[str, ...]] = {
@@ -113,23 +114,27 @@ class Block(nn.Module):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes positions positions"] | None = None,
+        cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch positions hiddens"]:
         """Let the positions see each other, then change each by itself.
 
         Args:
             x: `(batch, num_positions, num_hiddens)`.
-            valid_lens, causal, mask: who may be seen, as in `MultiHeadAttention`.
+            valid_lens, causal, mask: which positions may be seen, as in `MultiHeadAttention`.
+            cache: of this block's attention, whose step has these positions.
 
         Returns:
             The same shape.
 
         Raises:
-            TypeError, ValueError: `x` has other axes, or vectors of another size or dtype; or
-                as `MultiHeadAttention.forward`.
+            TypeError, ValueError, RuntimeError: `x` has other axes, or vectors of another size or
+                dtype; or as `MultiHeadAttention.forward`.
         """
         self._check(x)
         normed = self.attention_norm(x)
-        found = self.attention(normed, normed, normed, valid_lens, causal=causal, mask=mask)
+        found = self.attention(
+            normed, normed, normed, valid_lens, causal=causal, mask=mask, cache=cache
+        )
         x = self._add(x, found)
         if self.feed_forward is not None:
             x = self._add(x, self.feed_forward(self.feed_forward_norm(x)))

@@ -9,7 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook.checks import check_size
+from attnbook.cache import KeyValueCache
+from attnbook.checks import check_axes, check_size
+from attnbook.masking.masks import check_valid
+from attnbook.masking.rules import position_mask
 from attnbook.models.checks import check_finite, check_kind, check_seed, check_texts, look_up
 from attnbook.models.evaluation import evaluating
 from attnbook.models.transformer.block import Block
@@ -19,7 +22,7 @@ from attnbook.multihead import MultiHeadAttention
 from attnbook.position import sinusoidal_encoding
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Int
+    from jaxtyping import Bool, Float, Int, Shaped
 
 BATCH = 256  # texts read together
 
@@ -106,8 +109,40 @@ class Decoder(nn.Module):
         """The attention of each block."""
         return [block.attention for block in self.blocks if isinstance(block, Block)]
 
-    def embed(self, tokens: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions h"]:
+    def make_cache(self, batch: int, *, max_length: int | None = None) -> KeyValueCache:
+        """Make an empty cache for `forward`, of this model's sizes, dtype and device.
+
+        Args:
+            batch: how many texts.
+            max_length: of a text; None means that the cache grows.
+
+        Raises:
+            TypeError, ValueError: as `KeyValueCache`.
+        """
+        heads = self.config.num_heads
+        size = self.config.num_hiddens // heads
+        return KeyValueCache(
+            len(self.blocks),
+            batch,
+            heads,
+            size,
+            size,
+            max_length=max_length,
+            dtype=self.output.weight.dtype,
+            device=self.device,
+        )
+
+    def embed(
+        self,
+        tokens: Int[Tensor, "batch positions"],
+        positions: Shaped[Tensor, "... positions"] | None = None,
+    ) -> Float[Tensor, "batch positions h"]:
         """Give each symbol its vector, with its position added once.
+
+        Args:
+            tokens: `(batch, num_positions)`.
+            positions: of the tokens, `(num_positions,)` or `(batch, num_positions)`; by default
+                counted from 0.
 
         Raises:
             TypeError, ValueError: `tokens` has other axes or another dtype, holds no symbol, or
@@ -115,23 +150,87 @@ class Decoder(nn.Module):
         """
         x = look_up("tokens", tokens, "(batch, num_positions)", self.embedding)
         if self.config.positions:
-            x = x + sinusoidal_encoding(*x.shape[1:], device=x.device, dtype=x.dtype)
+            at = x.shape[1] if positions is None else positions
+            x = x + sinusoidal_encoding(at, x.shape[2], device=x.device, dtype=x.dtype)
         return x
 
     def forward(
         self,
         tokens: Int[Tensor, "batch positions"],
         valid_lens: Int[Tensor, " batch"] | None = None,
+        *,
+        positions: Shaped[Tensor, "... positions"] | None = None,
+        valid: Bool[Tensor, "... positions"] | None = None,
+        cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch positions symbols"]:
         """Score the symbol that follows each position, given those up to it.
 
+        Args:
+            tokens: `(batch, num_positions)`; with a cache only the new ones.
+            valid_lens: how many tokens of each row are real, where padding comes last.
+            positions: of the tokens, `(num_positions,)` or `(batch, num_positions)`; by default
+                the real tokens of each row are counted.
+            valid: booleans of the same shape, False for padding, wherever it is.
+            cache: of the tokens before, as `make_cache` makes it. The new ones are stored in a
+                step of their own, or in the one that is open, which has their positions then.
+
         Raises:
-            TypeError, ValueError: as `embed` and `MultiHeadAttention.forward`.
+            TypeError, ValueError: as `embed` and `MultiHeadAttention.forward`; or `valid_lens`
+                comes with `valid`, positions or a cache.
+            RuntimeError: as `KeyValueCache.step`.
         """
-        x = self.embed(tokens)
-        for block in self.blocks:
-            x = block(x, valid_lens, causal=True)
+        if valid_lens is not None and not (positions is None and valid is None and cache is None):
+            raise ValueError(
+                "valid_lens must come without valid, positions and cache, which count tokens in "
+                "another way, got both"
+            )
+        if cache is not None:
+            return self._forward_cached(tokens, positions, valid, cache)
+        check_axes("tokens", tokens, "(batch, num_positions)")
+        shape = (*tokens.shape, tokens.shape[1])
+        if positions is None:
+            if valid is None:
+                return self._forward(self.embed(tokens), valid_lens, None)
+            real = check_valid("valid", valid, shape, -2, self.device)
+            positions = real.cumsum(dim=-1) - 1
+        mask = position_mask(positions, positions, shape, self.device, valid=valid)
+        return self._forward(self.embed(tokens, positions), None, mask)
+
+    def _forward(
+        self,
+        x: Tensor,
+        valid_lens: Tensor | None,
+        mask: Tensor | None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        for i, block in enumerate(self.blocks):
+            layer = None if cache is None else cache.layer(i)
+            x = block(x, valid_lens, causal=mask is None, mask=mask, cache=layer)
         return self.output(self.norm(x))  # type: ignore[no-any-return]
+
+    def _forward_cached(
+        self, tokens: Tensor, positions: Tensor | None, valid: Tensor | None, cache: KeyValueCache
+    ) -> Tensor:
+        check_kind("cache", cache, KeyValueCache)
+        if cache.num_layers != len(self.blocks):
+            raise ValueError(
+                f"cache must have a layer for each of {len(self.blocks)} blocks, got "
+                f"{cache.num_layers}"
+            )
+        check_axes("tokens", tokens, "(batch, num_positions)")
+        if tokens.shape[0] != cache.batch:
+            raise ValueError(
+                f"tokens must have the batch of the cache, {cache.batch}, got {tokens.shape[0]}"
+            )
+        step = cache.open_step
+        if step is None:
+            with cache.step(tokens.shape[1], positions=positions, valid=valid) as step:
+                return self._forward(self.embed(tokens, step.positions), None, None, cache)
+        if positions is not None or valid is not None:
+            raise ValueError(
+                "positions and valid must be given to the step that is open, got them again"
+            )
+        return self._forward(self.embed(tokens, step.positions), None, None, cache)
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, which see Any in nn.Module

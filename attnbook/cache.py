@@ -1,0 +1,674 @@
+"""A cache of keys and values, so that each token is projected once while a text is generated.
+
+Each key is stored with its position, its document, and whether it is a real token. So one rule,
+`position_mask`, decides what a query may see, in whatever slot a key is stored: rows of different
+lengths, chunks, windows, beams and rejected drafts only change which slots are in use. A free slot
+holds zeros.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from attnbook.checks import check_axes, check_dense, check_size, check_sizes, check_tensor, is_whole
+from attnbook.masking.lengths import check_whole
+from attnbook.masking.masks import check_valid, given_positions, last_visible
+from attnbook.masking.rules import position_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jaxtyping import Bool, Float, Int, Shaped
+    from torch import Tensor
+
+FIRST_SLOTS = 16  # of a cache that grows
+PADDING_SLOT = 0  # takes what is not stored: padding
+HEADS = "(batch, num_kv_heads, num_tokens, size)"
+
+
+class Slots(NamedTuple):
+    """What is stored in each slot, `(batch, slots)`, and what has left each row, `(batch,)`."""
+
+    positions: Tensor
+    valid: Tensor  # False in free slots
+    documents: Tensor
+    order: Tensor  # 0 for the first real token of its row, then 1, 2, …
+    counts: Tensor  # real tokens of each row, those evicted included
+    evicted: Tensor  # the highest evicted position of each row, -1 if there is none
+    evicted_documents: Tensor  # the document that it belongs to
+
+    def last_positions(self) -> Tensor:
+        """Return the position of each row's last real token, -1 where there is none."""
+        is_last = self.valid & (self.order == self.counts[:, None] - 1)
+        return torch.where(is_last, self.positions, -1).amax(dim=-1)
+
+
+class Step(NamedTuple):
+    """What the layers need to know of a step: where its tokens are stored, and what they see."""
+
+    slots: Tensor  # (batch, tokens)
+    real: Tensor  # (batch, tokens), False for padding
+    positions: Tensor  # (batch, tokens)
+    visible: Tensor  # (batch, 1, tokens, slots)
+
+
+class LayerCache:
+    """The keys and values of one layer, to be given to `MultiHeadAttention` as its `cache`.
+
+    `KeyValueCache.layer` returns it. Keys are stored as they are compared with queries: after
+    rotary encoding.
+
+    Args:
+        keys: `(batch, num_kv_heads, slots, key_size)`, where they are stored.
+        values: `(batch, num_kv_heads, slots, value_size)`.
+        step: the step that is open, if there is one.
+    """
+
+    def __init__(
+        self,
+        keys: Float[Tensor, "batch kv_heads slots key_size"],
+        values: Float[Tensor, "batch kv_heads slots value_size"],
+        step: Step | None = None,
+    ) -> None:
+        self.keys, self.values = keys, values
+        self.open_step = step
+        self.has_appended = False
+
+    @property
+    def step(self) -> Step:
+        """The open step.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        if self.open_step is None:
+            raise RuntimeError(
+                "a layer's cache must be used within `with cache.step(…)`, got no open step"
+            )
+        return self.open_step
+
+    def append(
+        self,
+        keys: Float[Tensor, "batch kv_heads tokens key_size"],
+        values: Float[Tensor, "batch kv_heads tokens value_size"],
+    ) -> tuple[
+        Float[Tensor, "batch kv_heads slots key_size"],
+        Float[Tensor, "batch kv_heads slots value_size"],
+    ]:
+        """Store the keys and values of the step's tokens, and return those of all slots.
+
+        Raises:
+            TypeError, ValueError: another shape, dtype or device than the cache has, or tensors
+                that need gradients, which a cache does not compute.
+            RuntimeError: no step is open, or this layer has already appended in it.
+        """
+        step = self.step
+        if self.has_appended:
+            raise RuntimeError("each layer must append once in a step, got a second append")
+        self._check("keys", keys, self.keys)
+        self._check("values", values, self.values)
+        for stored, new in ((self.keys, keys), (self.values, values)):
+            at = step.slots[:, None, :, None].expand_as(new)
+            stored.scatter_(2, at, torch.where(step.real[:, None, :, None], new, 0.0))
+        self.has_appended = True
+        num_slots = step.visible.shape[-1]
+        return self.keys[:, :, :num_slots], self.values[:, :, :num_slots]
+
+    def _check(self, name: str, new: Tensor, stored: Tensor) -> None:
+        check_tensor(name, new, HEADS)
+        tokens = self.step.slots.shape[1]
+        expected = (*stored.shape[:2], tokens, stored.shape[3])
+        if tuple(new.shape) != expected:
+            raise ValueError(f"{name} must have shape {HEADS} = {expected}, got {tuple(new.shape)}")
+        if new.dtype != stored.dtype:
+            raise TypeError(f"{name} must have the cache's dtype, {stored.dtype}, got {new.dtype}")
+        if new.device != stored.device:
+            raise ValueError(
+                f"{name} must be on the cache's device, {stored.device}, got {new.device}"
+            )
+        if torch.is_grad_enabled() and new.requires_grad:
+            raise ValueError(
+                f"{name} must need no gradient, as a cache stores numbers only, got one that does: "
+                "generate within torch.no_grad()"
+            )
+
+    def clear(self, slots: Bool[Tensor, "batch slots"]) -> None:
+        """Set the vectors in these slots to zero."""
+        rows, columns = slots.nonzero(as_tuple=True)
+        for stored in (self.keys, self.values):
+            stored[rows, :, columns] = 0.0
+
+
+class CrossCache:
+    """The keys and values of a text that is complete, such as an encoder's output.
+
+    `MultiHeadAttention.project_keys` makes it, once for all steps of a decoder.
+
+    Args:
+        keys: `(batch, num_kv_heads, num_keys, key_size)`, projected.
+        values: `(batch, num_kv_heads, num_keys, value_size)`, projected.
+        valid: booleans, False for padding, `(num_keys,)` or `(batch, num_keys)`; None means that
+            there is none.
+
+    Raises:
+        TypeError, ValueError: an argument has another type or shape.
+    """
+
+    def __init__(
+        self,
+        keys: Float[Tensor, "batch kv_heads keys key_size"],
+        values: Float[Tensor, "batch kv_heads keys value_size"],
+        valid: Bool[Tensor, "... keys"] | None = None,
+    ) -> None:
+        axes = HEADS.replace("tokens", "keys")
+        check_axes("keys", keys, axes)
+        check_axes("values", values, axes)
+        if keys.shape[:3] != values.shape[:3]:
+            raise ValueError(
+                f"values must be as many as keys, {tuple(keys.shape[:3])}, got "
+                f"{tuple(values.shape[:3])} in shape {tuple(values.shape)}"
+            )
+        self.keys, self.values = keys, values
+        self.visible: Tensor | None = None  # (1 or batch, 1, 1, keys)
+        if valid is not None:
+            batch, _, num_keys, _ = keys.shape
+            real = check_valid("valid", valid, (batch, 1, num_keys), -1, keys.device)
+            real = real if real.dim() == 2 else real[None]
+            self.visible = real[:, None, None]
+            # Padding may hold anything.
+            self.keys, self.values = (
+                torch.where(real[:, None, :, None], it, 0.0) for it in (keys, values)
+            )
+
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Refuse to store more.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError(
+            "the keys of a CrossCache must stay as they are, got an append of "
+            f"{tuple(keys.shape)} and {tuple(values.shape)}"
+        )
+
+
+class KeyValueCache:
+    """The keys and values of all layers for the tokens so far, in a batch of texts.
+
+    A step stores some tokens more, the same number in each row, padding included:
+
+    >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
+    >>> with cache.step(3, valid=torch.tensor([[True, True, True], [False, True, True]])):
+    ...     _ = cache.layer(0).append(torch.ones(2, 1, 3, 4), torch.ones(2, 1, 3, 4))
+    >>> cache.lengths
+    tensor([3, 2])
+
+    A token sees the real tokens of its document at its own position and before; with a window,
+    those of the last `window` positions and the first `sinks`. What the layers compute from a
+    cache equals what they compute from the whole text, however it is cut into steps.
+
+    Without `max_length` a cache doubles its slots when they are in use, one layer after the
+    other: at most one layer is stored twice at a time. With a window it keeps only what later
+    tokens can see, if a row has a single document.
+
+    Args:
+        num_layers: of the model.
+        batch: how many texts.
+        num_kv_heads: heads of keys and values.
+        key_size, value_size: of a head.
+        max_length: how many tokens of a text can be stored. The tensors then keep their shape,
+            as `torch.compile` and `torch.export` need it. None means that they grow.
+        window: how many positions a token sees, its own included; None means all.
+        sinks: how many first positions each token sees besides.
+        max_rewind: how many tokens can be taken back although there is a window.
+        dtype, device: of keys and values; by default torch's own.
+
+    Raises:
+        TypeError, ValueError: an argument is out of its range.
+
+    Source: Shazeer (2019), section 2.4, decodes with stored keys; Beltagy, Peters and Cohan (2020)
+    for windows, Xiao et al. (2023) for sinks, whose positions stay as they are here.
+    """
+
+    def __init__(  # noqa: PLR0913 - sizes of a model, and the rule of what is seen
+        self,
+        num_layers: int,
+        batch: int,
+        num_kv_heads: int,
+        key_size: int,
+        value_size: int,
+        *,
+        max_length: int | None = None,
+        window: int | None = None,
+        sinks: int = 0,
+        max_rewind: int = 0,
+        dtype: torch.dtype | None = None,
+        device: torch.device | str | None = None,
+    ) -> None:
+        sizes = {"num_layers": num_layers, "batch": batch, "num_kv_heads": num_kv_heads}
+        check_sizes(sizes | {"key_size": key_size, "value_size": value_size})
+        for name, most in (("max_length", max_length), ("window", window)):
+            if most is not None:
+                check_size(name, most)
+        for name, number in (("sinks", sinks), ("max_rewind", max_rewind)):
+            if not is_whole(number):
+                raise TypeError(f"{name} must be a whole number, got {number!r}")
+            if number < 0:
+                raise ValueError(f"{name} must be at least 0, got {number}")
+        self.max_length, self.window, self.sinks = max_length, window, sinks
+        self.max_rewind = max_rewind
+        num_slots = 1 + (FIRST_SLOTS if max_length is None else max_length)
+        shape = (batch, num_kv_heads, num_slots)
+        self._layers = [
+            LayerCache(
+                torch.zeros(*shape, key_size, dtype=dtype, device=device),
+                torch.zeros(*shape, value_size, dtype=dtype, device=device),
+            )
+            for _ in range(num_layers)
+        ]
+        zeros = torch.zeros(batch, num_slots, dtype=torch.long, device=self.device)
+        per_row = zeros[:, 0]
+        self._slots = Slots(zeros, zeros > 0, zeros, zeros, per_row, per_row - 1, per_row)
+        self._next: Slots | None = None  # of an open step
+
+    def layer(self, index: int) -> LayerCache:
+        """Return the cache of one layer, counted from 0.
+
+        Raises:
+            TypeError, ValueError: there is no such layer.
+        """
+        if not is_whole(index):
+            raise TypeError(f"index must be a whole number, got {index!r}")
+        if not 0 <= index < self.num_layers:
+            raise ValueError(f"index must lie in [0, num_layers={self.num_layers}), got {index}")
+        return self._layers[index]
+
+    @property
+    def num_layers(self) -> int:
+        """How many layers the model has."""
+        return len(self._layers)
+
+    @property
+    def batch(self) -> int:
+        """How many texts there are."""
+        return self._layers[0].keys.shape[0]
+
+    @property
+    def num_slots(self) -> int:
+        """How many slots each row has; one of them is for padding."""
+        return self._layers[0].keys.shape[2]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the keys and values are."""
+        return self._layers[0].keys.device
+
+    @property
+    def positions(self) -> Int[Tensor, "batch slots"]:
+        """The position of the key in each slot; it means nothing where `valid` is False."""
+        return self._slots.positions
+
+    @property
+    def valid(self) -> Bool[Tensor, "batch slots"]:
+        """Whether each slot holds a real token."""
+        return self._slots.valid
+
+    @property
+    def documents(self) -> Int[Tensor, "batch slots"]:
+        """The document of the key in each slot."""
+        return self._slots.documents
+
+    @property
+    def lengths(self) -> Int[Tensor, " batch"]:
+        """How many real tokens of each row are stored."""
+        return self._slots.valid.sum(dim=-1)
+
+    @property
+    def next_positions(self) -> Int[Tensor, " batch"]:
+        """The position of each row's next token, if none is given: one after its last."""
+        return self._slots.last_positions() + 1
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all keys and values, free slots included."""
+        return sum(it.nbytes for layer in self._layers for it in (layer.keys, layer.values))
+
+    @property
+    def open_step(self) -> Step | None:
+        """The step that is open, if there is one."""
+        return self._layers[0].open_step
+
+    @contextmanager
+    def step(
+        self,
+        num_tokens: int,
+        *,
+        positions: Shaped[Tensor, "... tokens"] | None = None,
+        valid: Bool[Tensor, "... tokens"] | None = None,
+        documents: Int[Tensor, "... tokens"] | None = None,
+    ) -> Iterator[Step]:
+        """Store some tokens more: within it, each layer appends their keys and values once.
+
+        When it ends, the tokens are part of the cache. When it ends with an exception, or is
+        interrupted, the cache holds what it held before (it may have more free slots).
+
+        Args:
+            num_tokens: of each row, padding included.
+            positions: of the tokens, whole numbers from 0 on, `(num_tokens,)` or
+                `(batch, num_tokens)`; by default the real tokens of each row are counted on from
+                its last one.
+            valid: booleans, False for padding, which is not stored, of the same shape.
+            documents: the document of each token, whole numbers of the same shape, 0 by default.
+
+        Yields:
+            The positions of the tokens, and what they see.
+
+        Raises:
+            TypeError, ValueError: an argument has another type, shape or range; there are more
+                tokens than `max_length`; or a token would see keys that the window has evicted.
+            RuntimeError: a step is open already, or a layer has not appended when it ends.
+        """
+        if self.open_step is not None:
+            raise RuntimeError("a step must end before the next one begins, got two")
+        self._next, step = self._reserve(num_tokens, positions, valid, documents)
+        for layer in self._layers:
+            layer.open_step = step
+        try:
+            yield step
+            missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
+            if missing:
+                raise RuntimeError(
+                    f"each layer must append in a step, got none of layers {missing}"
+                )
+            self._slots, cleared = self._without_evicted(self._next)
+        except BaseException:
+            cleared = self._next.valid & ~self._slots.valid
+            raise
+        finally:
+            self._next = None
+            for layer in self._layers:
+                layer.open_step, layer.has_appended = None, False
+            self._clear(cleared)
+
+    def _reserve(
+        self,
+        num_tokens: int,
+        positions: Tensor | None,
+        valid: Tensor | None,
+        documents: Tensor | None,
+    ) -> tuple[Slots, Step]:
+        """Check a step, and find a free slot for each of its real tokens."""
+        check_size("num_tokens", num_tokens)
+        shape = (self.batch, num_tokens, num_tokens)
+        real = torch.ones(shape[:2], dtype=torch.bool, device=self.device)
+        if valid is not None:
+            real = check_valid("valid", valid, shape, -2, self.device).expand(shape[:2])
+        counted = real.cumsum(dim=-1)
+        if positions is None:
+            positions = self._slots.last_positions()[:, None] + counted
+        else:
+            positions = _as_whole("positions", positions, shape, self.device)
+        if documents is None:
+            documents = torch.zeros_like(positions)
+        else:
+            documents = _as_whole("documents", documents, shape, self.device)
+        self._check_positions(positions, real, documents)
+        self._make_room(counted[:, -1])
+        old = self._slots
+        slots = torch.searchsorted(self._free().cumsum(dim=-1), counted)
+        slots = torch.where(real, slots, PADDING_SLOT)
+        new = old._replace(
+            positions=old.positions.scatter(1, slots, positions),
+            valid=old.valid.scatter(1, slots, real),
+            documents=old.documents.scatter(1, slots, documents),
+            order=old.order.scatter(1, slots, old.counts[:, None] + counted - 1),
+            counts=old.counts + counted[:, -1],
+        )
+        used = self.num_slots
+        if self.max_length is None:
+            used = max(1, int(last_visible(new.valid).max()))
+        visible = position_mask(
+            positions,
+            new.positions[:, :used],
+            (self.batch, 1, num_tokens, used),
+            valid=new.valid[:, :used],
+            query_documents=documents,
+            key_documents=new.documents[:, :used],
+            window=self.window,
+            sinks=self.sinks,
+        )
+        return new, Step(slots, real, positions, visible)
+
+    def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
+        """Refuse real tokens before position 0, and those that would see evicted keys."""
+        if (real & (positions < 0)).any():
+            rule = "positions of real tokens must be at least 0"
+            raise ValueError(f"{rule}, got {int(positions[real].min())}")
+        if self.window is None:
+            return
+        of_evicted = self._slots.evicted[:, None]
+        sees = (positions < of_evicted + self.window) & (of_evicted >= 0)
+        sees &= documents == self._slots.evicted_documents[:, None]
+        if (real & sees).any():
+            row, token = (real & sees).nonzero()[0].tolist()
+            raise ValueError(
+                f"positions must be at least {int(of_evicted[row]) + self.window} in row {row}, "
+                f"whose earlier keys the window of {self.window} has evicted, got "
+                f"{int(positions[row, token])}"
+            )
+
+    def _free(self) -> Tensor:
+        free = ~self._slots.valid
+        free[:, PADDING_SLOT] = False
+        return free
+
+    def _make_room(self, wanted: Tensor) -> None:
+        """Make sure that each row has as many free slots as it needs."""
+        missing = int((wanted - self._free().sum(dim=-1)).max())
+        if missing <= 0:
+            return
+        if self.max_length is not None:
+            row = int((wanted - self._free().sum(dim=-1)).argmax())
+            raise ValueError(
+                f"max_length={self.max_length} must hold every token of a row, got "
+                f"{int(self.lengths[row])} and {int(wanted[row])} more in row {row}"
+            )
+        more = max(missing, self.num_slots)
+        for layer in self._layers:
+            layer.keys = _with_more_slots(layer.keys, more)
+            layer.values = _with_more_slots(layer.values, more)
+        self._slots = self._slots._replace(
+            **{
+                name: torch.nn.functional.pad(getattr(self._slots, name), (0, more))
+                for name in ("positions", "valid", "documents", "order")
+            }
+        )
+
+    def _without_evicted(self, slots: Slots) -> tuple[Slots, Tensor]:
+        """Free the slots whose keys no later token can see, and return which."""
+        nothing = torch.zeros_like(slots.valid)
+        if self.window is None:
+            return slots, nothing
+        # The last token says where the next ones are, and some may be taken back.
+        before = slots.counts[:, None] - 1 - self.max_rewind
+        first_seen = slots.last_positions()[:, None] + 2 - self.window - self.max_rewind
+        leaves = slots.valid & (slots.positions < first_seen) & (slots.order < before)
+        leaves &= slots.positions >= self.sinks
+        # Another document of the row may go on at any position.
+        document = torch.where(slots.valid, slots.documents, torch.iinfo(torch.long).min).amax(-1)
+        mixed = slots.valid & (slots.documents != document[:, None])
+        leaves &= ~mixed.any(dim=-1, keepdim=True)
+        highest = torch.where(leaves, slots.positions, -1).amax(dim=-1)
+        remaining = slots._replace(
+            valid=slots.valid & ~leaves,
+            evicted=torch.maximum(slots.evicted, highest),
+            evicted_documents=torch.where(highest >= 0, document, slots.evicted_documents),
+        )
+        return remaining, leaves
+
+    def _clear(self, slots: Tensor) -> None:
+        if slots.any():
+            for layer in self._layers:
+                layer.clear(slots)
+
+    def rewind(self, counts: int | Int[Tensor, " batch"] | Sequence[int]) -> None:
+        """Take back the last real tokens of each row, such as drafts that were rejected.
+
+        Args:
+            counts: how many, for all rows or for each.
+
+        Raises:
+            TypeError, ValueError: a row has fewer tokens, or its window has evicted tokens that
+                the next one would see: see `max_rewind`.
+            RuntimeError: a step is open.
+        """
+        self._check_closed("rewind")
+        given = torch.as_tensor(counts, device=self.device)
+        check_whole("counts", given)
+        if given.is_floating_point() or tuple(given.shape) not in {(), (self.batch,)}:
+            raise ValueError(
+                f"counts must be whole numbers, one or (batch={self.batch},), got shape "
+                f"{tuple(given.shape)} of {given.dtype}"
+            )
+        back = given.expand(self.batch).long()
+        old = self._slots
+        for row in ((back < 0) | (back > old.counts)).nonzero().flatten().tolist():
+            rule = f"lie in [0, {int(old.counts[row])}], the tokens of row {row}"
+            raise ValueError(f"counts must {rule}, got {int(back[row])}")
+        counts_left = old.counts - back
+        cleared = old.valid & (old.order >= counts_left[:, None])
+        new = old._replace(valid=old.valid & ~cleared, counts=counts_left)
+        if self.window is not None:
+            ends_early = new.last_positions() + 1 < old.evicted + self.window
+            lost = ((cleared.sum(dim=-1) < back) | ends_early) & (old.evicted >= 0) & (back > 0)
+            for row in lost.nonzero().flatten().tolist():
+                raise ValueError(
+                    f"counts must leave row {row} the window of {self.window} that its next token "
+                    f"sees, whose first keys are evicted, got {int(back[row])} with "
+                    f"max_rewind={self.max_rewind}"
+                )
+        self._slots = new
+        self._clear(cleared)
+
+    def reorder(self, rows: Int[Tensor, " rows"] | Sequence[int]) -> None:
+        """Replace the rows by these, each with all it holds: after a step of beam search.
+
+        While it runs, everything is stored twice.
+
+        Args:
+            rows: indices of rows. A row may go, or come several times.
+
+        Raises:
+            TypeError, ValueError: no whole numbers in [0, batch).
+            RuntimeError: a step is open.
+        """
+        self._check_closed("reorder")
+        given = torch.as_tensor(rows, device=self.device)
+        check_whole("rows", given)
+        if given.dim() != 1 or given.numel() == 0 or given.is_floating_point():
+            raise ValueError(
+                "rows must be one or more whole numbers, got shape "
+                f"{tuple(given.shape)} of {given.dtype}"
+            )
+        if not bool(((given >= 0) & (given < self.batch)).all()):
+            raise ValueError(f"rows must lie in [0, batch={self.batch}), got {given.tolist()}")
+        index = given.long()
+        chosen = [(layer.keys[index], layer.values[index]) for layer in self._layers]
+        for layer, (keys, values) in zip(self._layers, chosen, strict=True):
+            layer.keys, layer.values = keys, values
+        self._slots = Slots(*(it[index] for it in self._slots))
+
+    def repeat(self, count: int) -> None:
+        """Put this many copies of each row in its place, one after another.
+
+        Raises:
+            TypeError, ValueError: no whole number from 1 on.
+            RuntimeError: a step is open.
+        """
+        check_size("count", count)
+        self.reorder(torch.arange(self.batch).repeat_interleave(count))
+
+    def copy(self) -> KeyValueCache:
+        """Return a cache with the same contents that shares no memory with this one.
+
+        Raises:
+            RuntimeError: a step is open.
+        """
+        self._check_closed("copy")
+        layer = self._layers[0]
+        other = KeyValueCache(
+            self.num_layers,
+            self.batch,
+            layer.keys.shape[1],
+            layer.keys.shape[3],
+            layer.values.shape[3],
+            max_length=self.max_length,
+            window=self.window,
+            sinks=self.sinks,
+            max_rewind=self.max_rewind,
+            dtype=layer.keys.dtype,
+            device=self.device,
+        )
+        other.load_state_dict(self.state_dict())
+        return other
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return copies of all tensors by name, to be saved.
+
+        Raises:
+            RuntimeError: a step is open.
+        """
+        self._check_closed("state_dict")
+        state = {f"slots.{name}": it.clone() for name, it in self._slots._asdict().items()}
+        for i, layer in enumerate(self._layers):
+            state[f"keys.{i}"] = layer.keys.clone()
+            state[f"values.{i}"] = layer.values.clone()
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Copy the tensors of a `state_dict`; the batch may differ.
+
+        Raises:
+            TypeError, ValueError: another model's names or shapes, or a fixed cache of another
+                length.
+            RuntimeError: a step is open.
+        """
+        expected = self.state_dict()
+        if set(state) != set(expected):
+            differing = sorted(set(state) ^ set(expected))
+            raise ValueError(f"state must have the names of this cache, got others: {differing}")
+        num_rows, num_slots = state["slots.valid"].shape
+        for name, mine in expected.items():
+            shape = list(mine.shape)
+            shape[0] = num_rows
+            if mine.dim() > 1 and self.max_length is None:
+                shape[1 if mine.dim() == 2 else 2] = num_slots
+            check_dense(f"state[{name!r}]", state[name])
+            if list(state[name].shape) != shape or state[name].dtype != mine.dtype:
+                raise ValueError(
+                    f"state[{name!r}] must have shape {tuple(shape)} of {mine.dtype}, got "
+                    f"{tuple(state[name].shape)} of {state[name].dtype}"
+                )
+        copied = {name: it.to(self.device, copy=True) for name, it in state.items()}
+        for i, layer in enumerate(self._layers):
+            layer.keys, layer.values = copied[f"keys.{i}"], copied[f"values.{i}"]
+        self._slots = Slots(*(copied[f"slots.{name}"] for name in Slots._fields))
+
+    def _check_closed(self, what: str) -> None:
+        if self.open_step is not None:
+            raise RuntimeError(f"{what} must come after the step that is open, got it within")
+
+
+def _as_whole(name: str, given: Tensor, shape: Sequence[int], device: torch.device) -> Tensor:
+    """Refuse what is not one whole number for each token, of all rows or of each."""
+    check_whole(name, given)
+    if given.is_floating_point():
+        raise TypeError(f"{name} must hold whole numbers, got {given.dtype}")
+    return given_positions(name, given, shape, -2, device).expand(shape[:2])
+
+
+def _with_more_slots(vectors: Tensor, count: int) -> Tensor:
+    return torch.cat([vectors, vectors.new_zeros(*vectors.shape[:2], count, vectors.shape[3])], 2)
