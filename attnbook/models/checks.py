@@ -160,12 +160,19 @@ def _refuse_first_outside(name: str, tokens: Tensor, count: int, error: IndexErr
 
 
 def check_finite(
-    scores: Float[Tensor, "batch steps symbols"], texts: Sequence[str], cause: str
+    scores: Float[Tensor, "batch steps symbols"],
+    texts: Sequence[str],
+    cause: str,
+    starts: Sequence[int] | None = None,
 ) -> None:
-    """Refuse scores that are not finite; the message names `cause` as what to check."""
+    """Refuse scores that are not finite; the message names `cause` as what to check.
+
+    The scores of each text begin at its first step, or at those in `starts`.
+    """
     if not scores.isfinite().all():
         row, step, symbol = (~scores.isfinite()).nonzero()[0].tolist()
+        start = 0 if starts is None else starts[row]
         raise ValueError(
-            f"scores must be finite, got {scores[row, step, symbol]} at step {step} "
+            f"scores must be finite, got {scores[row, step, symbol]} at step {start + step} "
             f"of {texts[row]!r}; check {cause}"
         )

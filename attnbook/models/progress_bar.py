@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TextIO
+
+SECONDS_WITHOUT_BAR = 2.0
 
 
 class Epoch(NamedTuple):
@@ -43,3 +46,30 @@ class Bar:
             stream.write(f"\r{line}" + ("\n" if share == 1 else ""))
             stream.flush()
             self._drawn = line
+
+
+class LateBar:
+    """A progress bar for work that may take long, drawn from the third second on.
+
+    It is drawn on a terminal only: what a notebook stores must not depend on the machine's speed.
+
+    Args:
+        stream: where to draw; standard error by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self._start = time.monotonic()
+        self._is_drawn = False
+
+    def __call__(self, share: float) -> None:
+        """Draw how much is done, and at the end remove the bar."""
+        if not self.stream.isatty() or time.monotonic() - self._start < SECONDS_WITHOUT_BAR:
+            return
+        bar = f"{'█' * int(20 * share):░<20} {share:4.0%}"
+        if share < 1:
+            self.stream.write(f"\r{bar}")
+        elif self._is_drawn:
+            self.stream.write(f"\r{' ' * len(bar)}\r")
+        self._is_drawn = True
+        self.stream.flush()

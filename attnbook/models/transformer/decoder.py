@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -10,13 +10,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbook.cache import KeyValueCache
-from attnbook.checks import check_axes, check_size
+from attnbook.checks import check_axes, check_flag, check_size
 from attnbook.masking.masks import check_valid
 from attnbook.masking.rules import position_mask
 from attnbook.models.checks import check_finite, check_kind, check_seed, check_texts, look_up
 from attnbook.models.evaluation import evaluating
+from attnbook.models.progress_bar import LateBar
 from attnbook.models.transformer.block import Block
 from attnbook.models.transformer.config import DecoderConfig
+from attnbook.models.transformer.generating import (
+    Reader,
+    check_sampling,
+    draw_uniform,
+    sample,
+    search,
+)
 from attnbook.models.vocabulary import MAX_LENGTH, PAD, SPECIAL, Vocabulary, check_some, pad
 from attnbook.multihead import MultiHeadAttention
 from attnbook.position import sinusoidal_encoding
@@ -303,29 +311,87 @@ class Decoder(nn.Module):
             TypeError, ValueError: as `Vocabulary.encode` does; or a line would get longer than
                 256 symbols, or a score is not finite.
         """
+        return self.generate(texts, count)
+
+    def generate(  # noqa: PLR0913 - ways of choosing a symbol
+        self,
+        texts: Iterable[str],
+        count: int,
+        *,
+        cache: bool = True,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        beams: int = 1,
+        stop: str | None = None,
+        report: Callable[[float], None] | None = None,
+    ) -> list[str]:
+        """Continue texts of any lengths in a batch, by up to `count` symbols each.
+
+        Args:
+            texts: as for `follow`.
+            count: how many symbols to add at most, at least 1.
+            cache: whether keys and values are stored, or computed again for each symbol. The
+                texts are the same.
+            temperature: 0 takes the likeliest symbol; above, symbols are drawn, at 1 with the
+                model's probabilities.
+            top_k: of how many likeliest symbols one is drawn; None means all.
+            top_p: symbols are drawn from the fewest that have this probability together, in
+                (0, 1]; None means all.
+            seed: of what is drawn; None takes the global random state.
+            beams: how many likely texts are followed to find the likeliest; 1 follows one.
+            stop: a text ends early with these symbols, which are part of it.
+            report: is called with the share of the symbols that are written; by default a
+                terminal shows a bar after two seconds.
+
+        Returns:
+            The texts with what was added.
+
+        Raises:
+            TypeError, ValueError: an argument has the wrong type or range; as
+                `Vocabulary.encode`; a text would get longer than 256 symbols; symbols are to be
+                drawn and beams followed; or a score is not finite.
+
+        Source: Freitag and Al-Onaizan (2017), section 2, for beams.
+        """
         check_size("count", count)
-        written = check_texts(texts)
-        for text in written:
-            self.vocabulary.encode(text)
+        check_size("beams", beams)
+        check_flag("cache", cache)
+        sampling = check_sampling(temperature, top_k, top_p)
+        if beams > 1 and temperature > 0:
+            raise ValueError(f"temperature must be 0 with beams={beams}, got {temperature}")
+        end = [] if stop is None else self.vocabulary.encode(stop)
+        texts = check_texts(texts)
+        prompts = [self.vocabulary.encode(text) for text in texts]
+        for text in texts:
             if len(text) + count > MAX_LENGTH:
                 raise ValueError(
                     f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
                     f"symbols, got {len(text)} symbols"
                 )
-        with evaluating(self):
-            for _ in range(count):
-                written = [
-                    text
-                    for start in range(0, len(written), BATCH)
-                    for text in self._continue(written[start : start + BATCH])
-                ]
-        return written
+        uniform = draw_uniform(sampling, seed, len(texts), count)
+        report = LateBar() if report is None else report
 
-    def _continue(self, texts: Sequence[str]) -> list[str]:
-        last = torch.tensor([len(text) - 1 for text in texts], device="cpu")
-        best = self._scores(texts)[range(len(texts)), last].argmax(-1).tolist()
-        characters = self.vocabulary.characters
-        return [text + characters[i] for text, i in zip(texts, best, strict=True)]
+        def ends(tokens: list[int]) -> bool:
+            return bool(end) and tokens[-len(end) :] == end
+
+        written: list[list[int]] = []
+        with evaluating(self):
+            for start in range(0, len(texts), BATCH):
+                some = prompts[start : start + BATCH]
+                reader = Reader(self, len(some), cache=cache)
+
+                def report_all(share: float, before: int = start, now: int = len(some)) -> None:
+                    report((before + share * now) / len(texts))
+
+                if beams > 1:
+                    written += search(reader, some, count, beams, ends, report_all)
+                else:
+                    numbers = uniform[start : start + BATCH]
+                    written += sample(reader, some, sampling, numbers, ends, report_all)
+        decode = self.vocabulary.decode
+        return [text + decode(tokens) for text, tokens in zip(texts, written, strict=True)]
 
 
 def make_lines(model: Decoder, texts: Iterable[str]) -> Lines:
