@@ -40,10 +40,13 @@ class Slots(NamedTuple):
     evicted: Tensor  # the highest evicted position of each row, -1 if there is none
     evicted_documents: Tensor  # the document that it belongs to
 
+    def is_last(self) -> Tensor:
+        """Return in which slot the last real token of each row is, if it is stored."""
+        return self.valid & (self.order == self.counts[:, None] - 1)
+
     def last_positions(self) -> Tensor:
         """Return the position of each row's last real token, -1 where there is none."""
-        is_last = self.valid & (self.order == self.counts[:, None] - 1)
-        return torch.where(is_last, self.positions, -1).amax(dim=-1)
+        return torch.where(self.is_last(), self.positions, -1).amax(dim=-1)
 
 
 class Step(NamedTuple):
@@ -492,10 +495,11 @@ class KeyValueCache:
         nothing = torch.zeros_like(slots.valid)
         if self.window is None:
             return slots, nothing
-        # The last token says where the next ones are, and some may be taken back.
-        before = slots.counts[:, None] - 1 - self.max_rewind
-        first_seen = slots.last_positions()[:, None] + 2 - self.window - self.max_rewind
-        leaves = slots.valid & (slots.positions < first_seen) & (slots.order < before)
+        # The next token follows the last one, or one before it if some are taken back.
+        recent = slots.valid & (slots.order >= slots.counts[:, None] - 1 - self.max_rewind)
+        furthest = torch.iinfo(torch.long).max
+        follows = torch.where(recent, slots.positions, furthest).amin(dim=-1, keepdim=True)
+        leaves = slots.valid & ~recent & (slots.positions + self.window - 2 < follows)
         leaves &= slots.positions >= self.sinks
         # Another document of the row may go on at any position.
         document = torch.where(slots.valid, slots.documents, torch.iinfo(torch.long).min).amax(-1)
@@ -542,8 +546,10 @@ class KeyValueCache:
         cleared = old.valid & (old.order >= counts_left[:, None])
         new = old._replace(valid=old.valid & ~cleared, counts=counts_left)
         if self.window is not None:
-            ends_early = new.last_positions() + 1 < old.evicted + self.window
-            lost = ((cleared.sum(dim=-1) < back) | ends_early) & (old.evicted >= 0) & (back > 0)
+            sees = new.positions + 1 < old.evicted[:, None] + self.window
+            sees &= new.documents == old.evicted_documents[:, None]
+            keeps = (new.is_last() & ~sees).any(dim=-1) & (cleared.sum(dim=-1) == back)
+            lost = ~keeps & (old.evicted >= 0) & (back > 0)
             for row in lost.nonzero().flatten().tolist():
                 raise ValueError(
                     f"counts must leave row {row} the window of {self.window} that its next token "
