@@ -68,6 +68,8 @@ class LayerCache:
         keys: `(batch, num_kv_heads, slots, key_size)`, where they are stored.
         values: `(batch, num_kv_heads, slots, value_size)`.
         step: the step that is open, if there is one.
+
+    Source: Shazeer (2019), section 2.4.
     """
 
     def __init__(
@@ -158,6 +160,8 @@ class CrossCache:
 
     Raises:
         TypeError, ValueError: an argument has another type or shape.
+
+    Source: Shazeer (2019), section 2.4, where the decoder attends to an encoder's stored keys.
     """
 
     def __init__(
