@@ -84,7 +84,7 @@ judge-grades: $(READY) ## grade the judge of `attnbook.practice`: what it accept
 test: $(NODE_BIN)/tsc ## run everything that CI runs (FULL=1: every combination, browser and Colab copy)
 	@$(BIN)/python -m tools.ci.run_tests $(if $(FULL),--full)
 
-mutants: $(NODE_BIN)/tsc ## count how many of 200 single faults in our code no test detects
+mutants: $(NODE_BIN)/tsc ## count how many of some 200 single faults in our code no test detects
 	@$(BIN)/python -m tools.ci.mutants
 
 bench: $(if $(ROW),$(READY),book) ## measure ratios and store them with their machine (ROW=additive-large for one)

@@ -166,6 +166,10 @@ def test_with_enough_beams_the_likeliest_of_all_texts_is_found():
     for start in TEXTS:
         best = max(every, key=lambda added: likelihood(model, start + added, len(start)))
         assert model.generate([start], 3, beams=25) == [start + best]
+        # A text that has ended competes as it is.
+        ended = {re.match(r"[^b]*b?", added)[0] for added in every}
+        best = max(ended, key=lambda added: likelihood(model, start + added, len(start)))
+        assert model.generate([start], 3, beams=25, stop="b") == [start + best]
     # One beam is the greedy choice, and two find a likelier text than it for some start.
     assert model.generate(TEXTS, 4, beams=1) == model.write(TEXTS, 4)
     starts = ["".join(start) for start in itertools.product("abcde", repeat=2)]

@@ -10,9 +10,9 @@ from tools.ci.mutants import Mutant, find_tests, read_faults
 ALL = read_faults()
 
 
-def test_there_are_200_faults_and_no_two_are_the_same():
-    assert len(ALL) == 200
-    assert len({(mutant.file, mutant.replacement, mutant.line) for mutant in ALL}) == 200
+def test_there_are_200_faults_at_least_and_no_two_are_the_same():
+    assert len(ALL) >= 200
+    assert len({(mutant.file, mutant.replacement, mutant.line) for mutant in ALL}) == len(ALL)
 
 
 def test_each_fault_changes_a_line_that_is_still_there():
