@@ -306,7 +306,7 @@ class KeyValueCache:
     @property
     def num_slots(self) -> int:
         """How many slots each row has; one of them is for padding."""
-        return self._layers[0].keys.shape[2]
+        return self._slots.valid.shape[1]
 
     @property
     def device(self) -> torch.device:
@@ -484,9 +484,10 @@ class KeyValueCache:
                 f"{int(self.lengths[row])} and {int(wanted[row])} more in row {row}"
             )
         more = max(missing, self.num_slots)
+        # If memory ends here, some layers have more slots than the others, which do no harm.
         for layer in self._layers:
-            layer.keys = _with_more_slots(layer.keys, more)
-            layer.values = _with_more_slots(layer.values, more)
+            layer.keys = _with_slots(layer.keys, self.num_slots + more)
+            layer.values = _with_slots(layer.values, self.num_slots + more)
         self._slots = self._slots._replace(
             **{
                 name: torch.nn.functional.pad(getattr(self._slots, name), (0, more))
@@ -534,14 +535,13 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         self._check_closed("rewind")
-        given = torch.as_tensor(counts, device=self.device)
-        check_whole("counts", given)
-        if given.is_floating_point() or tuple(given.shape) not in {(), (self.batch,)}:
+        given = _read_whole("counts", counts, self.device)
+        if tuple(given.shape) not in {(), (self.batch,)}:
             raise ValueError(
-                f"counts must be whole numbers, one or (batch={self.batch},), got shape "
-                f"{tuple(given.shape)} of {given.dtype}"
+                f"counts must be one number or (batch={self.batch},), got shape "
+                f"{tuple(given.shape)}"
             )
-        back = given.expand(self.batch).long()
+        back = given.expand(self.batch)
         old = self._slots
         for row in ((back < 0) | (back > old.counts)).nonzero().flatten().tolist():
             rule = f"lie in [0, {int(old.counts[row])}], the tokens of row {row}"
@@ -576,16 +576,11 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         self._check_closed("reorder")
-        given = torch.as_tensor(rows, device=self.device)
-        check_whole("rows", given)
-        if given.dim() != 1 or given.numel() == 0 or given.is_floating_point():
-            raise ValueError(
-                "rows must be one or more whole numbers, got shape "
-                f"{tuple(given.shape)} of {given.dtype}"
-            )
-        if not bool(((given >= 0) & (given < self.batch)).all()):
-            raise ValueError(f"rows must lie in [0, batch={self.batch}), got {given.tolist()}")
-        index = given.long()
+        index = _read_whole("rows", rows, self.device)
+        if index.dim() != 1 or index.numel() == 0:
+            raise ValueError(f"rows must be one or more numbers, got shape {tuple(index.shape)}")
+        if not bool(((index >= 0) & (index < self.batch)).all()):
+            raise ValueError(f"rows must lie in [0, batch={self.batch}), got {index.tolist()}")
         chosen = [(layer.keys[index], layer.values[index]) for layer in self._layers]
         for layer, (keys, values) in zip(self._layers, chosen, strict=True):
             layer.keys, layer.values = keys, values
@@ -633,30 +628,39 @@ class KeyValueCache:
         """
         self._check_closed("state_dict")
         state = {f"slots.{name}": it.clone() for name, it in self._slots._asdict().items()}
+        state["rule"] = torch.tensor([self.window or 0, self.sinks], device=self.device)
         for i, layer in enumerate(self._layers):
-            state[f"keys.{i}"] = layer.keys.clone()
-            state[f"values.{i}"] = layer.values.clone()
+            state[f"keys.{i}"] = layer.keys[:, :, : self.num_slots].clone()
+            state[f"values.{i}"] = layer.values[:, :, : self.num_slots].clone()
         return state
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Copy the tensors of a `state_dict`; the batch may differ.
 
         Raises:
-            TypeError, ValueError: another model's names or shapes, or a fixed cache of another
-                length.
+            TypeError, ValueError: another model's names or shapes; a cache of another window or
+                sinks, which has evicted other keys; or a fixed cache of another length.
             RuntimeError: a step is open.
         """
         expected = self.state_dict()
         if set(state) != set(expected):
             differing = sorted(set(state) ^ set(expected))
             raise ValueError(f"state must have the names of this cache, got others: {differing}")
+        for name, it in state.items():
+            check_dense(f"state[{name!r}]", it)
+        rule, mine = state["rule"].tolist(), expected.pop("rule").tolist()
+        if rule != mine:
+            raise ValueError(
+                f"state must be of a cache with this window (0 for none) and sinks, {mine}, "
+                f"got {rule}"
+            )
+        check_axes("state['slots.valid']", state["slots.valid"], "(batch, slots)")
         num_rows, num_slots = state["slots.valid"].shape
         for name, mine in expected.items():
             shape = list(mine.shape)
             shape[0] = num_rows
             if mine.dim() > 1 and self.max_length is None:
                 shape[1 if mine.dim() == 2 else 2] = num_slots
-            check_dense(f"state[{name!r}]", state[name])
             if list(state[name].shape) != shape or state[name].dtype != mine.dtype:
                 raise ValueError(
                     f"state[{name!r}] must have shape {tuple(shape)} of {mine.dtype}, got "
@@ -680,5 +684,19 @@ def _as_whole(name: str, given: Tensor, shape: Sequence[int], device: torch.devi
     return given_positions(name, given, shape, -2, device).expand(shape[:2])
 
 
-def _with_more_slots(vectors: Tensor, count: int) -> Tensor:
-    return torch.cat([vectors, vectors.new_zeros(*vectors.shape[:2], count, vectors.shape[3])], 2)
+def _with_slots(vectors: Tensor, count: int) -> Tensor:
+    """Add free slots, unless there are as many."""
+    missing = count - vectors.shape[2]
+    return torch.nn.functional.pad(vectors, (0, 0, 0, missing)) if missing > 0 else vectors
+
+
+def _read_whole(name: str, given: object, device: torch.device) -> Tensor:
+    """Make a tensor of whole numbers."""
+    try:
+        numbers = torch.as_tensor(given, device=device)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} must be whole numbers, got {given!r}") from None
+    check_whole(name, numbers)
+    if numbers.is_floating_point() and numbers.numel() > 0:
+        raise TypeError(f"{name} must be whole numbers, got {numbers.dtype}")
+    return numbers.long()

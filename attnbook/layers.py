@@ -106,6 +106,7 @@ class DotProductAttention(Attention):
         Where numbers are not read (on a GPU, compiled), `forward` would copy all keys and values
         to clear what is hidden, at each step.
         """
+        check_shared_inputs(queries, keys, values)
         if may_read_values(values) or is_changed(self):
             return self(queries, keys, values, mask=visible)
         whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)

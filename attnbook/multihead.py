@@ -203,6 +203,13 @@ class MultiHeadAttention(nn.Module):
             if keys is None or values is None:
                 raise TypeError("keys and values must be those of the new tokens, got None")
             self._check(queries, keys, values)
+            tokens = tuple(cache.step.real.shape)
+            for name, new in (("queries", queries), ("keys", keys)):
+                if tuple(new.shape[:2]) != tokens:
+                    raise ValueError(
+                        f"{name} must be of the tokens of the step, (batch, num_tokens) = "
+                        f"{tokens}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
+                    )
             q = split_heads(self.W_q(queries), self.num_heads)
             k = split_heads(self.W_k(keys), self.num_kv_heads)
             v = split_heads(self.W_v(values), self.num_kv_heads)

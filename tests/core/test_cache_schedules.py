@@ -16,6 +16,7 @@ def test_a_cache_in_any_schedule_computes_what_the_whole_text_gives(request):
     )
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("plant", BUGS.values(), ids=BUGS)
 def test_random_schedules_find_a_planted_bug(plant):
     assert find_bug(plant) is not None

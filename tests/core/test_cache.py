@@ -1,0 +1,724 @@
+"""A cache of keys and values: by hand, what it refuses, its memory, compiled and exported.
+
+Random schedules of everything that it can do are in `test_cache_schedules.py`.
+"""
+
+import math
+import re
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo.testing import CompileCounter
+
+import attnbook.cache as cache_module
+from attnbook import CrossCache, KeyValueCache, LayerCache, MultiHeadAttention, rotary_encoding
+from attnbook.cache import Step
+
+HIDDENS, HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS = 5, 4, 6, 2
+TOLERANCE = 1e-12
+
+
+@pytest.fixture(params=[True, False], ids=["numbers are read", "numbers are not read"])
+def reads(request, monkeypatch):
+    """As on the CPU, and as on a GPU."""
+    if not request.param:
+        monkeypatch.setattr("attnbook.layers.may_read_values", lambda _: False)
+    return request.param
+
+
+with_and_without_weights = pytest.mark.parametrize("keep_weights", [True, False])
+
+
+def make_layer(dtype=torch.float64, **options):
+    torch.manual_seed(13)
+    options = {"rotary": rotary_encoding, "bias": True} | options
+    layer = MultiHeadAttention(
+        *(HIDDENS,) * 4, NUM_HEADS, num_kv_heads=NUM_KV_HEADS, head_size=HEAD_SIZE, **options
+    )
+    return layer.to(dtype).requires_grad_(False)
+
+
+def make_cache(num_layers=1, batch=2, dtype=torch.float64, **options):
+    return KeyValueCache(
+        num_layers, batch, NUM_KV_HEADS, HEAD_SIZE, HEAD_SIZE, dtype=dtype, **options
+    )
+
+
+def random_vectors(num_tokens, seed=3, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(2, num_tokens, HIDDENS, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def append_ones(cache, num_tokens, **options):
+    """Store ones, without a model."""
+    with cache.step(num_tokens, **options):
+        for index in range(cache.num_layers):
+            layer = cache.layer(index)
+            shape = cache.batch, layer.keys.shape[1], num_tokens
+            keys, values = (
+                torch.ones(*shape, it.shape[3], dtype=it.dtype) for it in (layer.keys, layer.values)
+            )
+            layer.append(keys, values)
+
+
+def assert_unchanged(cache, before):
+    for name, now in cache.state_dict().items():
+        assert torch.equal(now, before[name]), name
+
+
+def test_two_tokens_in_two_steps_by_hand():
+    # One head of one number, and projections that change nothing. The second query, 1, scores
+    # the stored key 0 and its own, log 3: weights 1/4 and 3/4 of the values 4 and 8.
+    layer = MultiHeadAttention(1, 1, 1, 1, 1).double().requires_grad_(False)
+    for projection in (layer.W_q, layer.W_k, layer.W_v, layer.W_o):
+        nn.init.ones_(projection.weight)
+    cache = KeyValueCache(1, 1, 1, 1, 1, dtype=torch.float64)
+    outputs = []
+    for vectors in ((1.0, 0.0, 4.0), (1.0, math.log(3), 8.0)):
+        with cache.step(1):
+            inputs = (torch.tensor([[[number]]]).double() for number in vectors)
+            outputs.append(layer(*inputs, cache=cache.layer(0)).item())
+    assert outputs == pytest.approx([4.0, 4 / 4 + 3 * 8 / 4], abs=1e-6)
+    stored = cache.valid[0, : layer.attention_weights.shape[-1]]
+    assert layer.attention_weights[0, 0, 0, stored].tolist() == pytest.approx([0.25, 0.75])
+    assert cache.positions[cache.valid].tolist() == [0, 1]
+    assert cache.lengths.tolist() == [2]
+    assert cache.next_positions.tolist() == [2]
+
+
+@with_and_without_weights
+@pytest.mark.usefixtures("reads")
+def test_cached_outputs_and_weights_of_each_head_are_those_of_the_whole_text(keep_weights):
+    layer = make_layer(keep_weights=keep_weights)
+    x = random_vectors(7)
+    expected = layer(x, x, x, causal=True)
+    weights = layer.attention_weights if keep_weights else None
+    cache, start = make_cache(), 0
+    for part in x.split([3, 1, 2, 1], dim=1):
+        count = part.shape[1]
+        with cache.step(count):
+            output = layer(part, part, part, cache=cache.layer(0), causal=True)
+        assert torch.allclose(output, expected[:, start : start + count], atol=TOLERANCE)
+        if weights is not None:
+            found = layer.attention_weights
+            assert found.shape[:3] == (2, NUM_HEADS, count)
+            stored = cache.valid[0, : found.shape[3]]
+            assert not found[..., ~stored].any()
+            whole = weights[:, :, start : start + count, : start + count]
+            assert torch.allclose(found[..., stored], whole, atol=TOLERANCE)
+        start += count
+
+
+# Keys of another text
+
+
+@with_and_without_weights
+@pytest.mark.usefixtures("reads")
+@pytest.mark.parametrize("valid", [None, "of all rows", "of each row", "one row is empty"])
+@pytest.mark.parametrize("bias", [True, False])
+def test_projected_keys_of_another_text_give_what_the_layer_gives(keep_weights, valid, bias):
+    layer = make_layer(keep_weights=keep_weights, rotary=None, bias=bias)
+    queries, keys = random_vectors(3, 5), random_vectors(7)
+    rows = torch.tensor([[1, 0, 1, 1, 0, 1, 1], [0, 1, 1, 1, 1, 1, 0]]).bool()
+    if valid == "of all rows":
+        rows[1] = rows[0]
+    if valid == "one row is empty":
+        rows[1] = False
+    if valid is not None:
+        keys = torch.where(rows[..., None], keys, math.nan)
+    mask = None if valid is None else rows[:, None]
+    expected = layer(queries, keys, keys, mask=mask)
+    given = {None: None, "of all rows": rows[0]}.get(valid, rows)
+    cross = layer.project_keys(keys, keys, given)
+    for i in range(3):
+        output = layer(queries[:, i : i + 1], None, None, cache=cross)
+        assert torch.allclose(output, expected[:, i : i + 1], atol=TOLERANCE)
+        if keep_weights:
+            assert layer.attention_weights.shape == (2, NUM_HEADS, 1, 7)
+    if valid == "one row is empty":
+        assert not output[1].any()
+
+
+# Refusals
+
+ones = torch.ones
+KEYS = ones(2, NUM_KV_HEADS, 1, HEAD_SIZE).double()
+X = random_vectors(1)
+
+BAD_CACHES = [
+    ({"num_layers": 0}, ValueError, "num_layers must be at least 1, got 0"),
+    ({"batch": True}, TypeError, "batch must be a whole number, got True"),
+    ({"max_length": 0}, ValueError, "max_length must be at least 1, got 0"),
+    ({"window": 0}, ValueError, "window must be at least 1, got 0"),
+    ({"window": 2.0}, TypeError, "window must be a whole number, got 2.0"),
+    ({"sinks": -1}, ValueError, "sinks must be at least 0, got -1"),
+    ({"sinks": None}, TypeError, "sinks must be a whole number, got None"),
+    ({"max_rewind": -2}, ValueError, "max_rewind must be at least 0, got -2"),
+    ({"max_rewind": 1.5}, TypeError, "max_rewind must be a whole number, got 1.5"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "message"), BAD_CACHES)
+def test_a_cache_of_wrong_sizes_is_refused(change, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        make_cache(**change)
+
+
+def step_with(num_tokens, **options):
+    def take_step(cache):
+        append_ones(cache, num_tokens, **options)
+
+    return take_step
+
+
+def append(keys=KEYS, values=KEYS):
+    def take_step(cache):
+        with cache.step(1):
+            cache.layer(0).append(keys, values)
+
+    return take_step
+
+
+def append_twice(cache):
+    with cache.step(1):
+        for _ in range(2):
+            cache.layer(0).append(KEYS, KEYS)
+
+
+def within(change):
+    def take_step(cache):
+        with cache.step(1):
+            change(cache)
+
+    return take_step
+
+
+def load(**change):
+    def load_state(cache):
+        cache.load_state_dict(cache.state_dict() | change)
+
+    return load_state
+
+
+def load_of(**options):
+    """Load the state of another cache."""
+    return lambda cache: cache.load_state_dict(make_cache(**options).state_dict())
+
+
+def call(*inputs, layer=None, **options):
+    """Call a layer within a step of one token."""
+
+    def take_step(cache):
+        with cache.step(1):
+            given = {"cache": cache.layer(0)} | options
+            (layer or make_layer())(*(inputs or (X, X, X)), **given)
+
+    return take_step
+
+
+CROSS = CrossCache(KEYS, KEYS)
+# The cache has 3 tokens in each of 2 rows, a window of 2, and has evicted positions 0 and 1.
+BAD_CALLS = {
+    "layer -1": (
+        lambda it: it.layer(-1),
+        ValueError,
+        "index must lie in [0, num_layers=1), got -1",
+    ),
+    "layer 1": (lambda it: it.layer(1), ValueError, "index must lie in [0, num_layers=1), got 1"),
+    "layer name": (lambda it: it.layer("0"), TypeError, "index must be a whole number, got '0'"),
+    "no tokens": (step_with(0), ValueError, "num_tokens must be at least 1, got 0"),
+    "number": (step_with(1.0), TypeError, "num_tokens must be a whole number, got 1.0"),
+    "valid, numbers": (
+        step_with(2, valid=ones(2)),
+        TypeError,
+        "valid must hold booleans, False for padding, got torch.float32",
+    ),
+    "valid, list": (
+        step_with(1, valid=[True]),
+        TypeError,
+        "valid must be a tensor of booleans, got",
+    ),
+    "valid, shape": (
+        step_with(2, valid=ones(3, 2).bool()),
+        ValueError,
+        "valid must have shape (num_queries=2,) or (batch=2, num_queries=2), got (3, 2)",
+    ),
+    "positions, shape": (
+        step_with(2, positions=torch.tensor([3])),
+        ValueError,
+        "positions must have shape (num_queries=2,) or (batch=2, num_queries=2), got (1,)",
+    ),
+    "positions, fractions": (
+        step_with(1, positions=ones(1)),
+        TypeError,
+        "positions must hold whole numbers, got torch.float32",
+    ),
+    "positions, negative": (
+        step_with(2, positions=torch.tensor([3, -1])),
+        ValueError,
+        "positions of real tokens must be at least 0, got -1",
+    ),
+    "positions, evicted": (
+        step_with(1, positions=torch.tensor([[3], [2]])),
+        ValueError,
+        "positions must be at least 3 in row 1, whose earlier keys the window of 2 has evicted, "
+        "got 2",
+    ),
+    "documents, fractions": (
+        step_with(1, documents=ones(1)),
+        TypeError,
+        "documents must hold whole numbers, got torch.float32",
+    ),
+    "documents, shape": (
+        step_with(1, documents=torch.tensor([1, 2])),
+        ValueError,
+        "documents must have shape (num_queries=1,) or (batch=2, num_queries=1), got (2,)",
+    ),
+    "too many tokens": (
+        step_with(5),
+        ValueError,
+        "max_length=5 must hold every token of a row, got 1 and 5 more in row 0",
+    ),
+    "a step within a step": (
+        within(step_with(1)),
+        RuntimeError,
+        "a step must end before the next one begins, got two",
+    ),
+    "a missing layer": (
+        within(lambda _: None),
+        RuntimeError,
+        "each layer must append in a step, got none of layers [0]",
+    ),
+    "a second append": (append_twice, RuntimeError, "must append once in a step, got a second"),
+    "no step": (
+        lambda it: it.layer(0).append(KEYS, KEYS),
+        RuntimeError,
+        "a layer's cache must be used within `with cache.step(…)`, got no open step",
+    ),
+    "keys, axes": (append(KEYS[0, 0]), ValueError, "keys must have shape (batch, num_kv_heads"),
+    "keys, batch": (
+        append(KEYS[:1]),
+        ValueError,
+        "keys must have shape (batch, num_kv_heads, num_tokens, size) = (2, 2, 1, 4), got (1, 2, 1",
+    ),
+    "values, heads": (append(KEYS, KEYS[:, :1]), ValueError, "= (2, 2, 1, 4), got (2, 1, 1, 4)"),
+    "values, tokens": (
+        append(KEYS, ones(2, 2, 3, 4).double()),
+        ValueError,
+        "values must have shape (batch, num_kv_heads, num_tokens, size) = (2, 2, 1, 4), got (2, 2,",
+    ),
+    "keys, integers": (
+        append(KEYS.long()),
+        TypeError,
+        "keys must hold floating-point numbers, got torch.int64",
+    ),
+    "values, dtype": (
+        append(KEYS, KEYS.float()),
+        TypeError,
+        "values must have the cache's dtype, torch.float64, got torch.float32",
+    ),
+    "keys, device": (
+        append(KEYS.to("meta")),
+        ValueError,
+        "keys must be on the cache's device, cpu, got meta",
+    ),
+    "keys, gradients": (
+        append(KEYS.clone().requires_grad_()),
+        ValueError,
+        "keys must need no gradient, as a cache stores numbers only, got one that does",
+    ),
+    **{
+        f"{name} within a step": (
+            within(change),
+            RuntimeError,
+            f"{name} must come after the step that is open, got it within",
+        )
+        for name, change in {
+            "rewind": lambda it: it.rewind(1),
+            "reorder": lambda it: it.reorder([0, 1]),
+            "copy": lambda it: it.copy(),
+            "state_dict": lambda it: it.state_dict(),
+        }.items()
+    },
+    "rewind, too many": (
+        lambda it: it.rewind([0, 4]),
+        ValueError,
+        "counts must lie in [0, 3], the tokens of row 1, got 4",
+    ),
+    "rewind, negative": (
+        lambda it: it.rewind(-1),
+        ValueError,
+        "counts must lie in [0, 3], the tokens of row 0, got -1",
+    ),
+    "rewind, evicted": (
+        lambda it: it.rewind([0, 1]),
+        ValueError,
+        "counts must leave row 1 the window of 2 that its next token sees, whose first keys are "
+        "evicted, got 1 with max_rewind=0",
+    ),
+    "rewind, shape": (
+        lambda it: it.rewind([0, 0, 0]),
+        ValueError,
+        "counts must be one number or (batch=2,), got shape (3,)",
+    ),
+    "rewind, fraction": (
+        lambda it: it.rewind(0.5),
+        TypeError,
+        "counts must be whole numbers, got torch.float32",
+    ),
+    "rewind, nothing": (
+        lambda it: it.rewind(None),
+        TypeError,
+        "counts must be whole numbers, got None",
+    ),
+    "rewind, booleans": (
+        lambda it: it.rewind([True, False]),
+        TypeError,
+        "counts must hold whole numbers, got torch.bool",
+    ),
+    "reorder, outside": (
+        lambda it: it.reorder([0, 2]),
+        ValueError,
+        "rows must lie in [0, batch=2), got [0, 2]",
+    ),
+    "reorder, negative": (
+        lambda it: it.reorder([-1]),
+        ValueError,
+        "rows must lie in [0, batch=2), got [-1]",
+    ),
+    "reorder, no row": (
+        lambda it: it.reorder([]),
+        ValueError,
+        "rows must be one or more numbers, got shape (0,)",
+    ),
+    "reorder, fractions": (
+        lambda it: it.reorder([0.0, 1.0]),
+        TypeError,
+        "rows must be whole numbers, got torch.float32",
+    ),
+    "reorder, text": (
+        lambda it: it.reorder("01"),
+        TypeError,
+        "rows must be whole numbers, got '01'",
+    ),
+    "repeat": (lambda it: it.repeat(0), ValueError, "count must be at least 1, got 0"),
+    "state, names": (
+        load(more=KEYS),
+        ValueError,
+        "state must have the names of this cache, got others: ['more']",
+    ),
+    "state, layers": (
+        load_of(num_layers=2, max_length=5, window=2),
+        ValueError,
+        "state must have the names of this cache, got others: ['keys.1', 'values.1']",
+    ),
+    "state, window": (
+        load_of(max_length=5),
+        ValueError,
+        "state must be of a cache with this window (0 for none) and sinks, [2, 0], got [0, 0]",
+    ),
+    "state, sinks": (load_of(max_length=5, window=2, sinks=1), ValueError, "[2, 0], got [2, 1]"),
+    "state, length": (
+        load_of(max_length=6, window=2),
+        ValueError,
+        "must have shape (2, 6) of torch.int64, got (2, 7) of torch.int64",
+    ),
+    "state, dtype": (
+        load_of(dtype=torch.float32, max_length=5, window=2),
+        ValueError,
+        "state['keys.0'] must have shape (2, 2, 6, 4) of torch.float64, got (2, 2, 6, 4) of",
+    ),
+    "state, list": (
+        load(**{"slots.valid": [[True]]}),
+        TypeError,
+        "state['slots.valid'] must be a tensor, got list",
+    ),
+    "state, axes": (
+        load(**{"slots.valid": ones(2).bool()}),
+        ValueError,
+        "state['slots.valid'] must have shape (batch, slots), got (2,)",
+    ),
+    "a layer's cache": (
+        call(cache=object()),
+        TypeError,
+        "cache must be a LayerCache, such as KeyValueCache.layer(0), or a CrossCache, got object",
+    ),
+    **{
+        f"{name} with a cache": (
+            call(**{name: ones(2)}),
+            ValueError,
+            f"{name} must be left out with a cache, whose step says where the tokens are",
+        )
+        for name in ("valid_lens", "mask", "positions", "key_positions")
+    },
+    "causal, text": (call(causal="yes"), TypeError, "causal must be True or False, got 'yes'"),
+    "no keys": (
+        call(X, None, None),
+        TypeError,
+        "keys and values must be those of the new tokens, got None",
+    ),
+    "no keys, no cache": (
+        call(X, None, X, cache=None),
+        TypeError,
+        "keys and values must be tensors where cache is none, got None",
+    ),
+    "more queries than tokens": (
+        call(X.repeat(1, 2, 1), X, X),
+        ValueError,
+        "queries must be of the tokens of the step, (batch, num_tokens) = (2, 1), got (2, 2)",
+    ),
+    "another batch": (
+        call(*(X[:1],) * 3),
+        ValueError,
+        "queries must be of the tokens of the step, (batch, num_tokens) = (2, 1), got (1, 1)",
+    ),
+    "another number of keys": (
+        call(X, *(X.repeat(1, 3, 1),) * 2),
+        ValueError,
+        "keys must be of the tokens of the step, (batch, num_tokens) = (2, 1), got (2, 3)",
+    ),
+    "another size": (
+        call(ones(2, 1, 3).double(), X, X),
+        ValueError,
+        "queries must have query_size=5 numbers in the last axis, got 3",
+    ),
+    "a layer that learns": (
+        call(layer=make_layer().requires_grad_()),
+        ValueError,
+        "keys must need no gradient, as a cache stores numbers only, got one that does: generate "
+        "within torch.no_grad()",
+    ),
+    "cross, keys": (
+        call(X, X, X, cache=CROSS),
+        ValueError,
+        "keys, values and causal must be left out with a CrossCache, which holds all keys, got",
+    ),
+    "cross, causal": (
+        call(X, None, None, cache=CROSS, causal=True),
+        ValueError,
+        "keys, values and causal must be left out with a CrossCache, which holds all keys, got",
+    ),
+    "cross, batch": (
+        call(X[:1], None, None, cache=CROSS),
+        ValueError,
+        "keys must have the batch of queries, 1, and heads that divide their 6, got (2, 2)",
+    ),
+    "cross, dtype": (
+        call(X, None, None, cache=CrossCache(KEYS.float(), KEYS.float())),
+        TypeError,
+        "keys must have the dtype of queries, torch.float64, got torch.float32",
+    ),
+    "cross, append": (
+        lambda _: CROSS.append(KEYS, KEYS),
+        RuntimeError,
+        "the keys of a CrossCache must stay as they are, got an append of (2, 2, 1, 4) and (2, 2,",
+    ),
+    "cross, axes": (
+        lambda _: CrossCache(KEYS[0], KEYS),
+        ValueError,
+        "keys must have shape (batch, num_kv_heads, num_keys, size), got (2, 1, 4)",
+    ),
+    "cross, values": (
+        lambda _: CrossCache(KEYS, KEYS[:, :1]),
+        ValueError,
+        "values must be as many as keys, (2, 2, 1), got (2, 1, 1) in shape (2, 1, 1, 4)",
+    ),
+    "cross, valid": (
+        lambda _: CrossCache(KEYS, KEYS, ones(1)),
+        TypeError,
+        "valid must hold booleans, False for padding, got torch.float32",
+    ),
+    "cross, rotary": (
+        lambda _: make_layer().project_keys(X, X),
+        ValueError,
+        "rotary must be None for keys of another text, got <function rotary_encoding",
+    ),
+}
+
+
+@pytest.mark.usefixtures("reads")
+@pytest.mark.parametrize(("change", "error", "message"), BAD_CALLS.values(), ids=BAD_CALLS)
+def test_a_refused_call_names_the_rule_and_leaves_the_cache_as_it_was(change, error, message):
+    cache = make_cache(max_length=5, window=2)
+    append_ones(cache, 3)
+    before = cache.state_dict()
+    with pytest.raises(error, match=re.escape(message)):
+        change(cache)
+    assert cache.open_step is None
+    assert_unchanged(cache, before)
+    append_ones(cache, 1)
+    assert cache.next_positions.tolist() == [4, 4]
+
+
+def test_a_layer_that_learns_can_use_a_cache_without_gradients():
+    layer, cache = make_layer().requires_grad_(), make_cache()
+    with torch.no_grad(), cache.step(1):
+        assert layer(X, X, X, cache=cache.layer(0)).isfinite().all()
+
+
+def test_autocast_to_another_dtype_than_the_cache_has_is_refused():
+    layer, cache, x = make_layer(torch.float32), make_cache(dtype=torch.float32), X.float()
+    rule = "keys must have the cache's dtype, torch.float32, got torch.bfloat16"
+    with pytest.raises(TypeError, match=rule), torch.autocast("cpu", torch.bfloat16), cache.step(1):
+        layer(x, x, x, cache=cache.layer(0))
+    cache = make_cache(dtype=torch.bfloat16)
+    with torch.autocast("cpu", torch.bfloat16), cache.step(1):
+        output = layer(x, x, x, cache=cache.layer(0))
+    assert torch.allclose(output.float(), layer(x, x, x, causal=True), atol=5e-2)
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("fails_at", range(4))
+def test_a_cache_whose_growth_fails_holds_what_it_held(error, fails_at, monkeypatch):
+    cache = make_cache(num_layers=2)
+    append_ones(cache, 16)
+    before, grow = cache.state_dict(), cache_module._with_slots
+    calls = iter(range(4))
+
+    def fail(*given):
+        if next(calls) == fails_at:
+            raise error
+        return grow(*given)
+
+    monkeypatch.setattr(cache_module, "_with_slots", fail)
+    with pytest.raises(error):
+        append_ones(cache, 1)
+    monkeypatch.undo()
+    assert_unchanged(cache, before)
+    assert_unchanged(cache.copy(), before)
+    append_ones(cache, 1)
+    assert cache.lengths.tolist() == [17, 17]
+    assert {cache.layer(i).keys.shape[2] for i in range(2)} == {cache.num_slots} == {34}
+
+
+# Copies, dtypes, memory
+
+
+def test_copies_and_states_share_no_memory():
+    cache = make_cache(num_layers=2)
+    append_ones(cache, 3)
+    state = cache.state_dict()
+    loaded = make_cache(num_layers=2)
+    loaded.load_state_dict(state)
+    holders = [cache, cache.copy(), loaded]
+    tensors = [*state.values()]
+    for holder in holders:
+        tensors += [it for layer in holder._layers for it in (layer.keys, layer.values)]
+        tensors += [*holder._slots]
+    addresses = {it.untyped_storage().data_ptr() for it in tensors}
+    shared = {it.untyped_storage().data_ptr() for it in cache._slots}
+    assert len(addresses) == len(tensors) - len(cache._slots) + len(shared)
+    for holder in holders:
+        append_ones(holder, 2)
+        assert holder.lengths.tolist() == [5, 5]
+
+
+def test_a_cache_in_bfloat16_gives_what_the_whole_text_gives():
+    layer, x = make_layer(torch.bfloat16), random_vectors(5, dtype=torch.bfloat16)
+    cache = make_cache(dtype=torch.bfloat16)
+    outputs = []
+    for part in x.split(1, dim=1):
+        with cache.step(1):
+            outputs.append(layer(part, part, part, cache=cache.layer(0)))
+    expected = layer(x, x, x, causal=True)
+    assert torch.cat(outputs, 1).dtype == torch.bfloat16
+    assert torch.allclose(torch.cat(outputs, 1).float(), expected.float(), atol=5e-2)
+
+
+def test_bytes_are_those_of_all_keys_and_values():
+    options = {"num_layers": 3, "batch": 2, "num_kv_heads": 5, "key_size": 7, "value_size": 11}
+    cache = KeyValueCache(**options, max_length=12, dtype=torch.bfloat16)
+    assert cache.nbytes == 3 * 2 * 5 * 13 * (7 + 11) * 2
+    growing = KeyValueCache(**options, dtype=torch.float32)
+    assert growing.nbytes == 3 * 2 * 5 * 17 * (7 + 11) * 4
+    append_ones(growing, 17)
+    assert growing.nbytes == 3 * 2 * 5 * 34 * (7 + 11) * 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_thousand_rounds_of_rejected_drafts_need_no_more_memory(window):
+    drafts, cache = 4, make_cache(window=window, max_rewind=4)
+    append_ones(cache, 5)
+    for i in range(1000):
+        append_ones(cache, drafts)
+        # Row 0 goes on by a token in every fourth round, row 1 in none.
+        cache.rewind([drafts - (i % 4 == 0 and window is not None), drafts])
+        if i == 8:
+            warm = cache.nbytes
+    assert cache.nbytes == warm
+    assert cache.num_slots <= 2 * 17
+    assert cache.next_positions.tolist() == [5 if window is None else 255, 5]
+
+
+@pytest.mark.slow
+def test_ten_thousand_tokens_through_a_window_with_sinks_need_no_more_memory():
+    window, sinks, chunk = 6, 2, 8
+    cache = make_cache(window=window, sinks=sinks, batch=1)
+    for i in range(10_000 // chunk):
+        append_ones(cache, chunk)
+        assert cache.num_slots == 17, i
+        end = chunk * (i + 1)
+        expected = {*range(sinks), *range(end - window + 1, end)}
+        assert {*cache.positions[cache.valid].tolist()} == expected
+    assert cache.next_positions.tolist() == [10_000]
+
+
+# Compiled and exported
+
+
+@pytest.mark.slow
+def test_a_compiled_layer_with_a_cache_of_fixed_length_is_compiled_once():
+    torch.compiler.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(make_layer(), backend=counter, fullgraph=True)
+    cache, x, outputs = make_cache(max_length=200), random_vectors(200), []
+    for part in x.split(1, dim=1):
+        with cache.step(1):
+            outputs.append(compiled(part, part, part, cache=cache.layer(0)))
+    assert counter.frame_count == 1
+    expected = make_layer()(x, x, x, causal=True)
+    assert torch.allclose(torch.cat(outputs, 1), expected, atol=TOLERANCE)
+    torch.compiler.reset()
+
+
+class ExportedStep(nn.Module):
+    """A step with the buffers of a cache as inputs and outputs."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x, keys, values, *step):
+        cache = LayerCache(keys, values, Step(*step))
+        return self.layer(x, x, x, cache=cache), cache.keys, cache.values
+
+
+@pytest.mark.slow
+@with_and_without_weights
+def test_an_exported_step_takes_and_returns_the_buffers_of_a_cache(keep_weights):
+    layer, x = make_layer(keep_weights=keep_weights), random_vectors(3)
+    cache, program = make_cache(max_length=4), None
+    expected = layer(x, x, x, causal=True)
+    buffers = cache.layer(0).keys.clone(), cache.layer(0).values.clone()
+    for i in range(3):
+        part = x[:, i : i + 1]
+        with cache.step(1) as step:
+            given = part, *buffers, *step
+            if program is None:
+                exported = ExportedStep(layer), tuple(it.clone() for it in given)
+                program = torch.export.export(*exported).module()
+            output, *buffers = program(*given)
+            cache.layer(0).append(*layer_keys(layer, part, step))
+        assert torch.allclose(output, expected[:, i : i + 1], atol=TOLERANCE)
+        assert torch.allclose(buffers[0], cache.layer(0).keys, atol=TOLERANCE)
+
+
+def layer_keys(layer, x, step):
+    """Project and rotate the keys and values of new tokens."""
+    k, v = (
+        projection(x).unflatten(-1, (NUM_KV_HEADS, HEAD_SIZE)).transpose(1, 2)
+        for projection in (layer.W_k, layer.W_v)
+    )
+    return rotary_encoding(k, step.positions), v
