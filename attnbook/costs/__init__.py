@@ -1,1 +1,1 @@
-"""What attention costs: `counting` follows from shapes, `predicting` from measured points."""
+"""What attention costs: `counting`, `generation` by shapes, `predicting` by measured points."""
