@@ -1,6 +1,7 @@
 """Shared by all tests of the package: devices, reproducible numbers, settings of Hypothesis."""
 
 import atexit
+import gc
 import math
 import os
 import shutil
@@ -31,6 +32,17 @@ if "TORCHINDUCTOR_CACHE_DIR" not in os.environ:
 
 def pytest_configure(config):
     settings.load_profile("full" if config.getoption("--full") else "sample")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Garbage collection leaves out what is imported by now: it is large, and lives to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 # On tensors this small a second thread only waits for the first.

@@ -1,5 +1,7 @@
 """Every public function refuses wrong values of each argument with our message, not torch's."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -95,15 +97,23 @@ JAGGED = {
     "nested lengths": [torch.tensor([4]), torch.tensor([1, 2])],
     "nested masks": [ones(3, 7).bool()] * 2,
 }
-BAD = {
+MORE = {
     **{repr(thing): thing for thing in (None, 5, -1, 2.5, float("nan"), True, "x", int)},
     **{repr(thing): thing for thing in ([1.0], [[1], [2, 3]], (1, 2), (2, 3, 7, "x"), (2, -3, 7))},
     **TENSORS,
     **{f"{how} {form}": make(x) for how, make in MADE.items() for form, x in FORMS.items()},
-    **{form: torch.nested.nested_tensor(x, layout=torch.jagged) for form, x in JAGGED.items()},
     "an array": np.ones((2, 7, 5)),
     "any object": object(),
 }
+
+
+@cache
+def bad_values():
+    """Values of all kinds; the first nested tensor imports much of torch, so not at the top."""
+    jagged = {
+        form: torch.nested.nested_tensor(x, layout=torch.jagged) for form, x in JAGGED.items()
+    }
+    return MORE | jagged
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -120,7 +130,7 @@ def test_a_wrong_argument_is_refused_with_our_own_message(name, argument):
     function, given = CALLS[name]
     tensors = [x for x in given.values() if isinstance(x, torch.Tensor)]
     before, refused = copy_with_versions(tensors), []
-    for kind, thing in BAD.items():
+    for kind, thing in bad_values().items():
         try:
             function(**given | {argument: thing})
         except (TypeError, ValueError) as error:

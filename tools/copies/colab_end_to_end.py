@@ -47,9 +47,10 @@ from tools.repository_address import colab_address, git, repository_address, sit
 CELL_TIMEOUT = 300  # the first cell builds the package
 NOWHERE = "https://github.com/reader/attention-book"  # git never connects to this address
 
-# For `make test`: one chapter with many figures, and one that trains a model. The differences
-# between a copy and its chapter are tested for all copies, without running them.
-TWO = ("masked-softmax", "heads-that-copy")
+# For `make test`: one chapter with many figures, and one that loads a trained model and trains a
+# small one. The differences between a copy and its chapter are tested for all copies, without
+# running them.
+TWO = ("masked-softmax", "queries-keys-values")
 INSTALLED = 2  # how often the same installation is run
 
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
