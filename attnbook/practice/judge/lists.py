@@ -206,8 +206,13 @@ def same_outcome(found: dict[str, Any], other: dict[str, Any]) -> bool:
         return bool(name == other.get("raises") and name not in OF_ALL_KINDS)
     if "refused" in found or "refused" in other:
         return False
-    same_changes = found.get("changes") == other.get("changes")
-    return same_changes and not describe_difference(found["gives"], other["gives"])
+    if found.get("changes") != other.get("changes"):
+        return False
+    mine, theirs = found["gives"], other["gives"]
+    # Without this, a list of a million numbers is read again for each known bug.
+    if isinstance(mine, list) and isinstance(theirs, list) and len(mine) != len(theirs):
+        return False
+    return not describe_difference(mine, theirs)
 
 
 # Operators, by the names that MicroPython's messages give them.
