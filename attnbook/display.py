@@ -53,6 +53,8 @@ STYLE: dict[Any, Any] = {
 TAG = re.compile(r"<[^>]*>")
 # The name of a part, or a reference to it.
 NAME = re.compile(r'( id="|url\(#|href="#)([^")]+)(["\)])')
+# Matplotlib's rule for each line of a file. On a page it would hold for each element of the page.
+RULE = re.compile(r"<defs>\s*<style[^>]*>\*\{stroke-linejoin: round;[^<]*</style>\s*</defs>\s*")
 LOW, HIGH = "#010204", "#010205"  # placeholders of the colours on weak and strong cells
 STRONG = 0.64
 """In the dark, numbers from here on are black: white ones would fade."""
@@ -208,7 +210,8 @@ def _inline(svg: str, ink: str) -> str:
     What is drawn in the colour `ink` takes the page's text colour.
     """
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg[svg.index("<svg ") :], flags=re.DOTALL)
-    return _name_parts(TAG.sub(lambda tag: _restyle(tag[0], ink), svg.strip()))
+    svg = _name_parts(TAG.sub(lambda tag: _restyle(tag[0], ink), svg.strip()))
+    return RULE.sub("", svg.replace("<svg ", '<svg stroke-linejoin="round" ', 1))
 
 
 def _restyle(tag: str, ink: str) -> str:

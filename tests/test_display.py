@@ -33,6 +33,14 @@ def drawing(picture):
     return ET.fromstring(picture.svg)  # noqa: S314 - our own file
 
 
+def test_a_picture_has_no_rule_for_other_elements_of_its_page():
+    figure, axes = new_figure(2, 1)
+    axes.plot([0, 1])
+    for picture in (draw(figure, "A line."), heatmap(WEIGHTS)):
+        assert "<style" not in picture.svg
+        assert drawing(picture).get("stroke-linejoin") == "round"
+
+
 @pytest.mark.parametrize(
     ("variable", "there", "expected"),
     [("cpu", True, "cpu"), ("cuda", True, "cuda"), (None, False, "cpu"), (None, True, "cuda")],

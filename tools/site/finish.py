@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 from sphinx.util.images import get_image_size
 
 from tools.site.minify import minify
@@ -21,6 +22,10 @@ from tools.site.styles import BUNDLE, write_styles
 STYLE = re.compile(re.escape(BUNDLE) + r'(?:\?v=\w*)?(?=")')
 IMAGE = re.compile(r"<img\b[^>]*>")
 ATTRIBUTE = re.compile(r'\s([\w-]+)="([^"]*)"')
+THEME = Path("scripts", "pydata-sphinx-theme.js")
+# Where the theme's script lists what may scroll, which it measures after every change of a page.
+MEASURED = re.compile(r'(\["pre",[^\]]*\])(\.join\(", "\))')
+UNFOLDED = '.map(part=>part+":not(details:not([open]) *)")'  # as in site.js
 
 
 def pages(site: Path) -> Iterator[Path]:
@@ -69,12 +74,28 @@ def finish_scripts(static: Path) -> None:
         script.write_text(text, "utf-8")
 
 
+def measure_unfolded(script: str) -> str:
+    """The theme's script, which no longer measures what is in a closed answer.
+
+    Raises:
+        ExtensionError: the script has no such place.
+    """
+    if UNFOLDED in script:
+        return script  # of the build before
+    finished, count = MEASURED.subn(rf"\1{UNFOLDED}\2", script)
+    if count != 1:
+        raise ExtensionError(f"{THEME} must list once what may scroll, got {count} lists")
+    return finished
+
+
 def finish(app: Sphinx, error: Exception | None) -> None:
     """Finish a site; the style of a draft, whose pages change all the time, stays whole."""
     if error:
         return
     site = Path(app.outdir)
     finish_scripts(site / "_static")
+    theme = site / "_static" / THEME
+    theme.write_text(measure_unfolded(theme.read_text("utf-8")), "utf-8")
     finish_pages(site, write_styles(site, whole=app.config.book_draft))
 
 

@@ -65,28 +65,25 @@
     };
   }
 
-  /** The state of one figure, from the page's script. @param {string} id */
-  function stateOf(id) {
+  /** The states of the figures in a script of the page. */
+  const readStates = once((selector) => {
     try {
-      return JSON.parse(document.querySelector("script.attnbook-state")?.textContent ?? "")[id];
+      return JSON.parse(document.querySelector(selector)?.textContent ?? "");
     } catch {
       throw new Error("its saved state cannot be read");
     }
-  }
+  });
 
-  /** A module, and its style for the whole page. */
-  const load = once(async (name) => {
+  const load = once((name) => {
     const found = window.attnbookModules?.[name];
     if (!found) throw new Error("its program is missing");
     const url = URL.createObjectURL(new Blob([found.esm], { type: "text/javascript" }));
-    const module = await import(url).finally(() => URL.revokeObjectURL(url));
-    document.head.append(Object.assign(document.createElement("style"), { textContent: found.css }));
-    return module;
+    return import(url).finally(() => URL.revokeObjectURL(url));
   });
 
   /** A figure's model and what draws it; two views of one figure share them. */
   const start = once(async (id) => {
-    const state = stateOf(id);
+    const state = readStates("script.attnbook-state")[id];
     if (!state) throw new Error("its saved state is missing");
     const { default: exported } = await load(state.module);
     const widget = typeof exported === "function" ? await exported() : exported;
@@ -96,12 +93,23 @@
     return { model, widget };
   });
 
+  const isPrinted = new Promise((done) => addEventListener("beforeprint", done, { once: true }));
+  /** @type {Promise<unknown>} */
+  let line = Promise.resolve();
+
+  /** Wait for a task of its own: between two figures, the browser can answer the reader. A printer does not wait. */
+  function waitForTurn() {
+    line = line.then(() => Promise.race([isPrinted, new Promise((done) => setTimeout(done))]));
+    return line;
+  }
+
   /** Replace the numbers of a figure by the live figure, or explain why it could not start. @param {HTMLElement} view */
   async function mount(view) {
     const still = [...view.childNodes];
     const el = document.createElement("div");
     try {
       const { model, widget } = await start(view.dataset.attnbookView ?? "");
+      await waitForTurn();
       view.append(el); // before it is drawn, so that it can be measured
       const cleanUp = await widget.render({ model, el });
       still.forEach((node) => node.remove());
@@ -115,6 +123,9 @@
     }
   }
 
+  // One style for all modules: for each one that is added, the browser sorts all rules again.
+  const css = Object.values(window.attnbookModules ?? {}).map((module) => module.css);
+  document.head.append(Object.assign(document.createElement("style"), { textContent: css.join("\n") }));
   /** @type {NodeListOf<HTMLElement>} */
   const views = document.querySelectorAll("[data-attnbook-view]");
   views.forEach((view) => mount(view));

@@ -29,6 +29,10 @@ STYLES = (
 )
 IMPORT = re.compile(r'@import "([^"]+)";')
 ADDRESS = re.compile(r"""url\((["']?)(?!["']?data:|#)([^"')]+)\1\)""")
+# Rules of the theme for what follows a `legend`, and for a `div` after a caption. They name no
+# class of the element they change, so a browser computes the style of the whole page again whenever
+# an element is added. No legend of the book floats; site.css has the other rule, with a class.
+COSTLY = re.compile(r"(?:legend ?\+ ?\*|div\.code-block-caption ?\+ ?div) ?\{[^}]*\}")
 SOURCE_MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
 
 
@@ -46,7 +50,8 @@ def read_style(path: Path, static: Path) -> str:
         return f"url({posixpath.normpath(posixpath.join(folder, found[2]))})"
 
     text = SOURCE_MAP.sub("", ADDRESS.sub(move_address, path.read_text("utf-8")))
-    return IMPORT.sub(lambda found: read_style(path.parent / found[1], static), text)
+    text = IMPORT.sub(lambda found: read_style(path.parent / found[1], static), text)
+    return COSTLY.sub("", text)
 
 
 def without_icons(style: str, glyphs: set[int]) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pydata_sphinx_theme
 import pytest
 from sphinx.errors import ExtensionError
 
-from tools.site.finish import add_sizes, finish_pages
+from tools.site.finish import THEME, UNFOLDED, add_sizes, finish_pages, measure_unfolded
 from tools.site.minify import minify
 
+STATIC = Path("theme", "pydata_sphinx_theme", "static")
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"{}/>'
 
 
@@ -88,3 +91,19 @@ def test_minified_modules_and_styles_have_the_same_exports_and_content_in_order(
 def test_a_script_with_a_syntax_error_stops_the_build(script, reason):
     with pytest.raises(ExtensionError, match=rf"^minify\.mjs fails: (?s:.*){reason}"):
         minify([("js", script)])
+
+
+# The theme's script
+
+
+def test_the_theme_measures_nothing_in_a_closed_answer_and_is_changed_once():
+    script = (Path(pydata_sphinx_theme.__file__).parent / STATIC / THEME).read_text("utf-8")
+    finished = measure_unfolded(script)
+    assert finished.replace(UNFOLDED, "") == script
+    assert finished.count(UNFOLDED) == 1
+    assert measure_unfolded(finished) == finished
+
+
+def test_a_script_of_the_theme_without_the_list_stops_the_build():
+    with pytest.raises(ExtensionError, match=r"must list once what may scroll, got 0 lists$"):
+        measure_unfolded("const theme = 1;")

@@ -64,6 +64,14 @@ for call, left in REMOVING.items():
         model.{call}; model.set("size", 4); model.set("lens", [2]);""",
         [[name] for name in left],
     )
+# A figure that writes how many were drawn in its task, itself included.
+IN_TURN = """export default { render({ el }) {
+    window.inTask = (window.inTask ?? 0) + 1;
+    setTimeout(() => { window.inTask = 0; });
+    const output = document.createElement("output");
+    output.value = window.inTask;
+    el.append(output);
+} }"""
 ASYNC = """export default async () => {
     await null;
     return {
@@ -98,6 +106,7 @@ def whole(tmp_path_factory) -> Book:
         "same": page_of(figure(), cells=2),
         "plain": page(cell(printed("1"))),
         "failing": page_of(*(figure(_esm=module) for module, _ in FAILING), figure()),
+        "in turn": page_of(*(figure(size, _esm=IN_TURN) for size in range(5))),
         "noting": page_of(*noted, figure(_esm=ASYNC)),
     }
     built = book(tmp_path_factory.mktemp("live"), **pages).build()
@@ -188,6 +197,7 @@ def test_back_shows_figures_in_their_last_state(browser, home):
     )
     tab = own.new_page()
     tab.goto(f"{home}two.html")
+    sliders(tab).last.wait_for()
     sliders(tab).first.press("ArrowRight")
     tab.evaluate("addEventListener('pageshow', event => { window.wasCached = event.persisted })")
     tab.goto(f"{home}plain.html")
@@ -197,6 +207,23 @@ def test_back_shows_figures_in_their_last_state(browser, home):
     sliders(tab).first.press("ArrowRight")
     assert numbers(tab) == ["5", "5"]
     own.close()
+
+
+def test_no_task_draws_two_figures(show):
+    with show("in turn") as (tab, _):
+        assert numbers(tab) == ["1"] * 5
+
+
+def test_a_printer_does_not_wait_for_the_turn_of_a_figure(browser, home):
+    context = browser.new_context()
+    context.add_init_script("window.setTimeout = () => 0")  # no turn ever comes
+    tab = context.new_page()
+    tab.goto(f"{home}two.html")
+    tab.wait_for_function("window.loaded")
+    assert numbers(tab) == []
+    tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert numbers(tab) == ["3", "5"]
+    context.close()
 
 
 def test_without_javascript_the_numbers_are_shown(show):

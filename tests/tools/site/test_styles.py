@@ -61,6 +61,12 @@ def test_an_import_is_replaced_by_the_imported_style(static):
     assert join_styles(static).startswith(".basic { background: url(file.png) }\n.rule1")
 
 
+def test_rules_for_whatever_follows_an_element_are_left_out(static):
+    costly = "legend+*{clear:left}\ndiv.code-block-caption + div {\n margin-top: 0 }"
+    (static / "styles" / "theme.css").write_text(f"legend {{}}{costly}p + p {{}}")
+    assert join_styles(static).startswith("legend {}\np + p {}\n.rule1")
+
+
 @pytest.mark.parametrize(
     ("address", "expected"),
     [

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
@@ -67,3 +69,34 @@ def test_no_hit_of_a_search_lacks_a_rule_and_one_that_is_missing_is_noticed(brow
         assert tab.evaluate(MATCHING) == []
         tab.evaluate("document.body.classList.add('carousel-fade', 'toast-header')")
         assert ".toast-header" in tab.evaluate(MATCHING)
+
+
+# What a page computes
+
+ADD = """async () => {
+    document.querySelector('.attnbook-divider').before(document.createElement('div'));
+    document.body.offsetHeight;
+}"""
+FEW = 500  # elements; a chapter has six thousand
+
+
+def test_an_element_that_is_added_leaves_the_style_of_all_others(browser, home):
+    with opened(browser, home + CHAPTER, NARROW) as (tab, _):
+        browser.start_tracing(page=tab, categories=["devtools.timeline"])
+        tab.evaluate(ADD)
+        events = json.loads(browser.stop_tracing())["traceEvents"]
+    computed = [e["args"] for e in events if e["name"] == "UpdateLayoutTree"]
+    assert computed
+    assert max(one.get("elementCount", 0) for one in computed) < FEW
+
+
+CLOSED = "details:not([open]) :is(pre, .cell_output > .output)"
+OPENED_PARTS = "details[open] :is(pre, .cell_output > .output):not([tabindex])"
+
+
+def test_what_is_in_a_closed_answer_is_measured_when_it_is_opened(browser, home):
+    with opened(browser, home + CHAPTER, NARROW) as (tab, _):
+        assert tab.locator(CLOSED).count() > 5
+        assert tab.locator(f"{CLOSED}[tabindex]").count() == 0
+        tab.evaluate("document.querySelectorAll('main details').forEach(e => { e.open = true })")
+        expect(tab.locator(OPENED_PARTS)).to_have_count(0)

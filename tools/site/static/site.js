@@ -1,10 +1,13 @@
 // What is too wide scrolls, and the keyboard must reach it. The theme does this for all but formulas,
 // later and one by one, and then finds nothing to change.
+// Parts of closed answers wait until these are opened: to measure one of them, the browser computes
+// its style and its layout, and then forgets both. `finish.py` tells the theme the same.
+const UNFOLDED = ":not(details:not([open]) *)";
 const SCROLLING = "pre, .cell_output > .output, .pst-scrollable-table-container";
 
 function makeScrollingPartsFocusable() {
   /** @type {NodeListOf<HTMLElement>} */
-  const parts = document.querySelectorAll(`.katex-display, ${SCROLLING}`);
+  const parts = document.querySelectorAll(`:is(.katex-display, ${SCROLLING})${UNFOLDED}`);
   // All are measured before one is changed: else the browser would compute the layout again for each.
   const scroll = [...parts].map(
     (part) => part.scrollWidth > part.clientWidth || (part.matches(SCROLLING) && part.scrollHeight > part.clientHeight),
