@@ -68,6 +68,8 @@ class LayerCache:
         keys: `(batch, num_kv_heads, slots, key_size)`, where they are stored.
         values: `(batch, num_kv_heads, slots, value_size)`.
         step: the step that is open, if there is one.
+
+    Source: as `KeyValueCache`.
     """
 
     def __init__(
@@ -158,6 +160,8 @@ class CrossCache:
 
     Raises:
         TypeError, ValueError: an argument has another type or shape.
+
+    Source: Vaswani et al. (2017), section 3.2.3, where a decoder attends to an encoder's output.
     """
 
     def __init__(
@@ -644,11 +648,11 @@ class KeyValueCache:
             raise ValueError(f"state must have the names of this cache, got others: {differing}")
         for name, it in state.items():
             check_dense(f"state[{name!r}]", it)
-        rule, mine = state["rule"].tolist(), expected.pop("rule").tolist()
-        if rule != mine:
+        rule = expected.pop("rule").tolist()
+        if state["rule"].tolist() != rule:
             raise ValueError(
-                f"state must be of a cache with this window (0 for none) and sinks, {mine}, "
-                f"got {rule}"
+                f"state must be of a cache with this window (0 for none) and sinks, {rule}, "
+                f"got {state['rule'].tolist()}"
             )
         check_axes("state['slots.valid']", state["slots.valid"], "(batch, slots)")
         num_rows, num_slots = state["slots.valid"].shape
