@@ -9,6 +9,7 @@ holds zeros.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -381,9 +382,9 @@ class KeyValueCache:
         if self.open_step is not None:
             raise RuntimeError("a step must end before the next one begins, got two")
         self._next, step = self._reserve(num_tokens, positions, valid, documents)
-        for layer in self._layers:
-            layer.open_step = step
         try:
+            for layer in self._layers:
+                layer.open_step = step
             yield step
             missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
             if missing:
@@ -594,7 +595,7 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         check_size("count", count)
-        self.reorder(torch.arange(self.batch).repeat_interleave(count))
+        self.reorder(torch.arange(self.batch, device=self.device).repeat_interleave(count))
 
     def copy(self) -> KeyValueCache:
         """Return a cache with the same contents that shares no memory with this one.
@@ -603,22 +604,7 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         self._check_closed("copy")
-        layer = self._layers[0]
-        other = KeyValueCache(
-            self.num_layers,
-            self.batch,
-            layer.keys.shape[1],
-            layer.keys.shape[3],
-            layer.values.shape[3],
-            max_length=self.max_length,
-            window=self.window,
-            sinks=self.sinks,
-            max_rewind=self.max_rewind,
-            dtype=layer.keys.dtype,
-            device=self.device,
-        )
-        other.load_state_dict(self.state_dict())
-        return other
+        return deepcopy(self)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return copies of all tensors by name, to be saved.
