@@ -9,6 +9,7 @@ holds zeros.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -69,7 +70,7 @@ class LayerCache:
         values: `(batch, num_kv_heads, slots, value_size)`.
         step: the step that is open, if there is one.
 
-    Source: Shazeer (2019), section 2.4.
+    Source: as `KeyValueCache`.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class CrossCache:
     Raises:
         TypeError, ValueError: an argument has another type or shape.
 
-    Source: Shazeer (2019), section 2.4, where the decoder attends to an encoder's stored keys.
+    Source: Vaswani et al. (2017), section 3.2.3, where a decoder attends to an encoder's output.
     """
 
     def __init__(
@@ -381,9 +382,9 @@ class KeyValueCache:
         if self.open_step is not None:
             raise RuntimeError("a step must end before the next one begins, got two")
         self._next, step = self._reserve(num_tokens, positions, valid, documents)
-        for layer in self._layers:
-            layer.open_step = step
         try:
+            for layer in self._layers:
+                layer.open_step = step
             yield step
             missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
             if missing:
@@ -594,7 +595,7 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         check_size("count", count)
-        self.reorder(torch.arange(self.batch).repeat_interleave(count))
+        self.reorder(torch.arange(self.batch, device=self.device).repeat_interleave(count))
 
     def copy(self) -> KeyValueCache:
         """Return a cache with the same contents that shares no memory with this one.
@@ -603,22 +604,7 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         self._check_closed("copy")
-        layer = self._layers[0]
-        other = KeyValueCache(
-            self.num_layers,
-            self.batch,
-            layer.keys.shape[1],
-            layer.keys.shape[3],
-            layer.values.shape[3],
-            max_length=self.max_length,
-            window=self.window,
-            sinks=self.sinks,
-            max_rewind=self.max_rewind,
-            dtype=layer.keys.dtype,
-            device=self.device,
-        )
-        other.load_state_dict(self.state_dict())
-        return other
+        return deepcopy(self)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return copies of all tensors by name, to be saved.
@@ -648,11 +634,11 @@ class KeyValueCache:
             raise ValueError(f"state must have the names of this cache, got others: {differing}")
         for name, it in state.items():
             check_dense(f"state[{name!r}]", it)
-        rule, mine = state["rule"].tolist(), expected.pop("rule").tolist()
-        if rule != mine:
+        rule = expected.pop("rule").tolist()
+        if state["rule"].tolist() != rule:
             raise ValueError(
-                f"state must be of a cache with this window (0 for none) and sinks, {mine}, "
-                f"got {rule}"
+                f"state must be of a cache with this window (0 for none) and sinks, {rule}, "
+                f"got {state['rule'].tolist()}"
             )
         check_axes("state['slots.valid']", state["slots.valid"], "(batch, slots)")
         num_rows, num_slots = state["slots.valid"].shape

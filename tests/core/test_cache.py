@@ -665,6 +665,31 @@ def test_ten_thousand_tokens_through_a_window_with_sinks_need_no_more_memory():
     assert cache.next_positions.tolist() == [10_000]
 
 
+def test_a_cache_on_the_cpu_stays_there_whatever_the_default_device_is():
+    cache, layer, x = make_cache(device="cpu", window=3), make_layer(), random_vectors(20)
+    last = {"positions": torch.tensor([20]), "documents": torch.tensor([0])}
+    with torch.device("meta"):
+        with cache.step(20):
+            layer(x, x, x, cache=cache.layer(0))
+        with cache.step(1, **last):
+            layer(X, X, X, cache=cache.layer(0))
+        cache.repeat(2)
+        cache.reorder([3, 0])
+        cache.rewind(0)
+        cache.load_state_dict(cache.copy().state_dict())
+    assert cache.device == torch.device("cpu")
+    assert cache.next_positions.tolist() == [21, 21]
+
+
+def test_positions_and_documents_may_be_whole_numbers_of_any_dtype():
+    cache = make_cache()
+    for i, dtype in enumerate((torch.int32, torch.uint8, torch.int64)):
+        append_ones(
+            cache, 1, positions=torch.tensor([i]).to(dtype), documents=torch.tensor([1]).to(dtype)
+        )
+    assert cache.next_positions.tolist() == [3, 3]
+
+
 # Compiled and exported
 
 

@@ -75,6 +75,18 @@ shared = attnbook.MultiHeadAttention(
 )
 shared(x, x, x, causal=True, positions=torch.arange(3))
 shared(x, x, x, causal=True, positions=torch.arange(6).reshape(2, 3))
+cache = attnbook.KeyValueCache(1, 2, 2, 4, 4, window=3, sinks=1)
+shared.requires_grad_(False)
+for given in ({}, {"valid": torch.ones(3).bool(), "documents": torch.zeros(2, 3).long()}):
+    with cache.step(3, **given):
+        shared(x, x, x, cache=cache.layer(0))
+cache.positions, cache.valid, cache.documents, cache.lengths, cache.next_positions
+cache.reorder(torch.tensor([1, 0, 1])), cache.repeat(2), cache.reorder([0, 1])
+cache.rewind(0), cache.rewind([0, 0]), cache.rewind(torch.tensor([0, 0]))
+cache.copy().load_state_dict(cache.state_dict())
+plain = attnbook.MultiHeadAttention(5, 5, 5, 7, 6, num_kv_heads=2, head_size=4)
+for valid in (None, torch.ones(3).bool(), torch.ones(2, 3).bool()):
+    plain(x[:, :1], None, None, cache=plain.project_keys(x, x, valid))
 print("calls:", calls)
 """
 WRONG_SHAPES = [
