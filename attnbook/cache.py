@@ -54,7 +54,7 @@ class Step(NamedTuple):
     """What the layers need to know of a step: where its tokens are stored, and what they see."""
 
     slots: Tensor  # (batch, tokens)
-    real: Tensor  # (batch, tokens), False for padding
+    real: Tensor | None  # (batch, tokens), False for padding; None if there is none
     positions: Tensor  # (batch, tokens)
     visible: Tensor  # (batch, 1, tokens, slots)
 
@@ -118,7 +118,8 @@ class LayerCache:
         self._check("values", values, self.values)
         for stored, new in ((self.keys, keys), (self.values, values)):
             at = step.slots[:, None, :, None].expand_as(new)
-            stored.scatter_(2, at, torch.where(step.real[:, None, :, None], new, 0.0))
+            real = new if step.real is None else torch.where(step.real[:, None, :, None], new, 0.0)
+            stored.scatter_(2, at, real)
         self.has_appended = True
         num_slots = step.visible.shape[-1]
         return self.keys[:, :, :num_slots], self.values[:, :, :num_slots]
@@ -424,10 +425,10 @@ class KeyValueCache:
         else:
             documents = _as_whole("documents", documents, shape, self.device)
         self._check_positions(positions, real, documents)
-        self._make_room(counted[:, -1])
+        slots = torch.searchsorted(self._make_room(counted[:, -1]), counted)
+        if valid is not None:
+            slots = torch.where(real, slots, PADDING_SLOT)
         old = self._slots
-        slots = torch.searchsorted(self._free().cumsum(dim=-1), counted)
-        slots = torch.where(real, slots, PADDING_SLOT)
         new = old._replace(
             positions=old.positions.scatter(1, slots, positions),
             valid=old.valid.scatter(1, slots, real),
@@ -448,7 +449,7 @@ class KeyValueCache:
             window=self.window,
             sinks=self.sinks,
         )
-        return new, Step(slots, real, positions, visible)
+        return new, Step(slots, None if valid is None else real, positions, visible)
 
     def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
         """Refuse real tokens before position 0, and those that would see evicted keys."""
@@ -468,18 +469,20 @@ class KeyValueCache:
                 f"{int(positions[row, token])}"
             )
 
-    def _free(self) -> Tensor:
+    def _count_free(self) -> Tensor:
+        """Count the free slots of each row up to each slot."""
         free = ~self._slots.valid
         free[:, PADDING_SLOT] = False
-        return free
+        return free.cumsum(dim=-1)
 
-    def _make_room(self, wanted: Tensor) -> None:
-        """Make sure that each row has as many free slots as it needs."""
-        missing = int((wanted - self._free().sum(dim=-1)).max())
+    def _make_room(self, wanted: Tensor) -> Tensor:
+        """Make sure that each row has as many free slots as it needs, and count them."""
+        free = self._count_free()
+        missing = int((wanted - free[:, -1]).max())
         if missing <= 0:
-            return
+            return free
         if self.max_length is not None:
-            row = int((wanted - self._free().sum(dim=-1)).argmax())
+            row = int((wanted - free[:, -1]).argmax())
             raise ValueError(
                 f"max_length={self.max_length} must hold every token of a row, got "
                 f"{int(self.lengths[row])} and {int(wanted[row])} more in row {row}"
@@ -495,12 +498,12 @@ class KeyValueCache:
                 for name in ("positions", "valid", "documents", "order")
             }
         )
+        return self._count_free()
 
-    def _without_evicted(self, slots: Slots) -> tuple[Slots, Tensor]:
+    def _without_evicted(self, slots: Slots) -> tuple[Slots, Tensor | None]:
         """Free the slots whose keys no later token can see, and return which."""
-        nothing = torch.zeros_like(slots.valid)
         if self.window is None:
-            return slots, nothing
+            return slots, None
         # The next token follows the last one, or one before it if some are taken back.
         recent = slots.valid & (slots.order >= slots.counts[:, None] - 1 - self.max_rewind)
         furthest = torch.iinfo(torch.long).max
@@ -519,8 +522,8 @@ class KeyValueCache:
         )
         return remaining, leaves
 
-    def _clear(self, slots: Tensor) -> None:
-        if slots.any():
+    def _clear(self, slots: Tensor | None) -> None:
+        if slots is not None and slots.any():
             for layer in self._layers:
                 layer.clear(slots)
 

@@ -24,7 +24,13 @@ from attnbook.checks import (
 )
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.dot_product import fast_dot_product_attention, run_kernel
-from attnbook.fused.fallback import is_changed, is_plain, may_read_values, stay_finite
+from attnbook.fused.fallback import (
+    all_finite,
+    is_changed,
+    is_plain,
+    may_read_values,
+    stay_finite,
+)
 from attnbook.fused.streaming import streamed_additive_attention
 from attnbook.fused.when_faster import blocks_pay, kernel_pays, streaming_pays
 from attnbook.heads import share_keys, shares_keys, unshare_keys
@@ -103,16 +109,21 @@ class DotProductAttention(Attention):
     ) -> Float[Tensor, "batch heads queries value_size"]:
         """Attend to the keys of a cache, whose free slots are zeros: nothing needs clearing.
 
-        Where numbers are not read (on a GPU, compiled), `forward` would copy all keys and values
-        to clear what is hidden, at each step.
+        `forward` would read all keys once more to see whether they are finite, and where numbers
+        are not read (on a GPU, compiled) it would copy them, at each step.
         """
         check_shared_inputs(queries, keys, values)
-        if may_read_values(values) or is_changed(self):
-            return self(queries, keys, values, mask=visible)
+        check_last_axis("keys", keys, "query_size", queries.shape[-1])
+        may_read = may_read_values(values)
         whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
-        if not whole and kernel_pays(queries, keys, values):
-            self._keep(None)
-            return run_kernel(queries, keys, values, visible)
+        if not whole and not is_changed(self) and kernel_pays(queries, keys, values):
+            output = _run_kernel_on_cached(queries, keys, values, visible)
+            # What is hidden may be infinite: then `forward` clears it.
+            if not may_read or (not output.requires_grad and all_finite(output)):
+                self._keep(None)
+                return output
+        if may_read or is_changed(self):
+            return self(queries, keys, values, mask=visible)
         scores = self.score(share_keys(queries, keys.shape[1]), keys)
         weights = weigh(unshare_keys(scores, queries.shape[1]), visible)
         output = self._pool(self._drop(weights) if self._drops() else weights, values, None)
@@ -163,6 +174,19 @@ class DotProductAttention(Attention):
         if self._scores_as(DotProductAttention) and stay_finite(queries, keys):
             return queries, keys
         return super()._clear_for_gradients(queries, keys, visible, from_first)
+
+
+def _run_kernel_on_cached(
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+) -> Tensor:
+    """Call torch's kernel; for a single query, each key is read once for all heads that share it.
+
+    These heads are then several queries of one head, and see the same keys.
+    """
+    if queries.shape[2] > 1 or not shares_keys(queries, keys):
+        return run_kernel(queries, keys, values, visible)
+    output = run_kernel(share_keys(queries, keys.shape[1]), keys, values, visible)
+    return unshare_keys(output, queries.shape[1])
 
 
 class AdditiveAttention(Attention):

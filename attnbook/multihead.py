@@ -215,7 +215,9 @@ class MultiHeadAttention(nn.Module):
             v = split_heads(self.W_v(values), self.num_kv_heads)
             visible: Tensor | None = cache.step.visible
             if self.rotary is not None:
-                q, k = (self.rotary(it, cache.step.positions) for it in (q, k))
+                # Together, because a step has few numbers: what costs time is the call.
+                turned = self.rotary(torch.cat([q, k], dim=1), cache.step.positions)
+                q, k = turned[:, : self.num_heads], turned[:, self.num_heads :]
             k, v = cache.append(k, v)
         elif isinstance(cache, CrossCache):
             if keys is not None or values is not None or causal:

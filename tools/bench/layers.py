@@ -36,7 +36,7 @@ from tools.bench.programs import GPU_ONLY
 
 Result = dict[str, Any]
 PEERS = ROOT / "_build" / "bench-peers"
-KERAS = "keras==3.15.1"
+PACKAGES = {"keras": "3.15.1", "transformers": "5.23.0"}
 LEAST, ROUNDS = 3, 7
 BUDGET, RESIDENT = 140.0, 10.0  # seconds of a row, and of a process whose growth is measured
 MODES = ("inference", "training")
@@ -137,10 +137,15 @@ def measure_case(
 
 def install_peers() -> None:
     """Install packages of others outside of this environment, if there is a network."""
-    if not PEERS.exists():
+    missing = [
+        f"{name}=={number}"
+        for name, number in PACKAGES.items()
+        if not (PEERS / f"{name}-{number}.dist-info").exists()
+    ]
+    if missing:
         uv = Path(sys.executable).parent / "uv"
         options = ["--python", sys.executable, "--target", str(PEERS)]
-        subprocess.run([str(uv), "pip", "install", "--quiet", *options, KERAS], check=False)
+        subprocess.run([str(uv), "pip", "install", "--quiet", *options, *missing], check=False)
 
 
 def layer_row(name: str, report_progress: Callable[[str], None]) -> Result:

@@ -28,7 +28,7 @@ import torch
 import attnbook
 from attnbook.timing import Program, race
 from tools import ROOT, interrupts
-from tools.bench import grouped, interaction, layers, lighthouse, pages, python
+from tools.bench import decoding, grouped, interaction, layers, lighthouse, pages, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
 from tools.bench.results import (
@@ -102,6 +102,7 @@ ROWS: dict[str, Callable[[Report], Result]] = {
     "import": without_progress(import_row),
     **layers.rows(),
     "grouped": without_progress(grouped.grouped_row),
+    **{name: without_progress(row) for name, row in decoding.rows().items()},
     **{name: without_progress(row) for name, row in pages.rows().items()},
     "page-repaint": without_progress(interaction.repaint_row),
     "page-hands": without_progress(interaction.response_row),

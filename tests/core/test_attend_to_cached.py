@@ -1,0 +1,97 @@
+"""Attention to the keys of a cache: one query or several, shared heads, what is hidden."""
+
+import math
+
+import pytest
+import torch
+
+from attnbook import CrossCache, DotProductAttention, KeyValueCache, MultiHeadAttention
+
+BATCH, HEADS, KV_HEADS, KEYS, SIZE = 2, 6, 2, 7, 5
+
+
+def inputs(num_queries):
+    rng = torch.Generator().manual_seed(0)
+    queries = torch.randn(BATCH, HEADS, num_queries, SIZE, generator=rng)
+    keys, values = torch.randn(2, BATCH, KV_HEADS, KEYS, SIZE, generator=rng)
+    visible = torch.rand(BATCH, 1, num_queries, KEYS, generator=rng) < 0.6
+    visible[..., 0] = True
+    return queries, keys, values, visible
+
+
+def by_hand(queries, keys, values, visible):
+    keys, values = (
+        it.repeat_interleave(HEADS // KV_HEADS, dim=1).double() for it in (keys, values)
+    )
+    scores = queries.double() @ keys.mT / math.sqrt(SIZE)
+    return scores.masked_fill(~visible, -math.inf).softmax(dim=-1) @ values
+
+
+@pytest.mark.parametrize("keep_weights", [False, True])
+@pytest.mark.parametrize("num_queries", [1, 3])
+def test_heads_that_share_keys_get_what_the_formula_gives(num_queries, keep_weights):
+    layer = DotProductAttention(keep_weights=keep_weights)
+    queries, keys, values, visible = inputs(num_queries)
+    for mask in (visible, visible[:1], visible[:, :, :1], None):
+        expected = by_hand(queries, keys, values, torch.ones(1).bool() if mask is None else mask)
+        found = layer.attend_to_cached(queries, keys, values, mask)
+        torch.testing.assert_close(found, expected.float())
+
+
+@pytest.mark.parametrize("filler", [math.nan, math.inf, 1e38])
+@pytest.mark.parametrize("num_queries", [1, 3])
+def test_hidden_keys_and_values_may_be_anything(num_queries, filler):
+    queries, keys, values, visible = inputs(num_queries)
+    visible = visible[:, :, :1]
+    expected = by_hand(queries, keys, values, visible)
+    hidden = ~visible[:, :, 0, :, None]
+    keys, values = (it.masked_fill(hidden, filler) for it in (keys, values))
+    layer = DotProductAttention(keep_weights=False)
+    found = layer.attend_to_cached(queries, keys, values, visible)
+    torch.testing.assert_close(found, expected.float())
+
+
+def test_a_query_that_sees_nothing_gets_zeros():
+    queries, keys, values, visible = inputs(1)
+    visible[1] = False
+    layer = DotProductAttention(keep_weights=False)
+    output = layer.attend_to_cached(queries, keys, values, visible)
+    assert (output[1] == 0).all()
+    torch.testing.assert_close(output[:1], by_hand(*(it[:1] for it in inputs(1))).float())
+
+
+def test_one_query_has_the_gradients_of_the_formula():
+    queries, keys, values, visible = inputs(1)
+    grads = []
+    for attend in (DotProductAttention(keep_weights=False).attend_to_cached, by_hand):
+        leaves = [it.clone().requires_grad_() for it in (queries, keys, values)]
+        grads.append(torch.autograd.grad(attend(*leaves, visible).sum(), leaves))
+    torch.testing.assert_close(*grads)
+
+
+def test_keys_of_another_text_must_fit_the_queries():
+    layer = MultiHeadAttention(5, 5, 5, 6, 6, num_kv_heads=2, keep_weights=False)
+    cache = CrossCache(torch.ones(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
+    with pytest.raises(ValueError, match=r"^keys must have query_size=1 numbers in the last axis"):
+        layer(torch.ones(1, 1, 5), None, None, cache=cache)
+
+
+@pytest.mark.parametrize("max_length", [None, 11])
+def test_steps_with_shared_heads_and_turned_keys_equal_the_whole_text(max_length):
+    def turn(vectors, positions):
+        angles = positions[:, None, :, None] / 3
+        first, second = vectors.chunk(2, dim=-1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+    options = {"num_kv_heads": 2, "head_size": 4, "keep_weights": False, "rotary": turn}
+    layer = MultiHeadAttention(5, 5, 5, 5, 6, **options).eval()
+    text = torch.randn(2, 11, 5)
+    with torch.no_grad():
+        at = torch.arange(11).expand(2, 11)
+        whole = layer(text, text, text, causal=True, positions=at)
+        cache, outputs = KeyValueCache(1, 2, 2, 4, 4, max_length=max_length), []
+        for new in text.split([4, 1, 1, 3, 1, 1], dim=1):
+            with cache.step(new.shape[1]):
+                outputs.append(layer(new, new, new, cache=cache.layer(0)))
+    torch.testing.assert_close(torch.cat(outputs, dim=1), whole)
