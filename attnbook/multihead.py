@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
+    from attnbook.cache import Step
+
 
 class MultiHeadAttention(nn.Module):
     """Several scaled dot-product attentions at once, on learned projections.
@@ -203,13 +205,8 @@ class MultiHeadAttention(nn.Module):
             if keys is None or values is None:
                 raise TypeError("keys and values must be those of the new tokens, got None")
             self._check(queries, keys, values)
-            tokens = tuple(cache.step.real.shape)
-            for name, new in (("queries", queries), ("keys", keys)):
-                if tuple(new.shape[:2]) != tokens:
-                    raise ValueError(
-                        f"{name} must be of the tokens of the step, (batch, num_tokens) = "
-                        f"{tokens}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
-                    )
+            _check_tokens("queries", queries, cache.step)
+            _check_tokens("keys", keys, cache.step)
             q = split_heads(self.W_q(queries), self.num_heads)
             k = split_heads(self.W_k(keys), self.num_kv_heads)
             v = split_heads(self.W_v(values), self.num_kv_heads)
@@ -410,6 +407,15 @@ def _check_left_to_cache(given: dict[str, Tensor | None]) -> None:
                 f"{name} must be left out with a cache, whose step says where the tokens are and "
                 "what they see, got both"
             )
+
+
+def _check_tokens(name: str, new: Tensor, step: Step) -> None:
+    """Refuse other vectors than one for each token of a step."""
+    if tuple(new.shape[:2]) != tuple(step.real.shape):
+        raise ValueError(
+            f"{name} must be of the tokens of the step, (batch, num_tokens) = "
+            f"{tuple(step.real.shape)}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
+        )
 
 
 def check_from_torch(name: str, module: nn.Module, kind: type[nn.Module], *steps: str) -> None:
