@@ -10,15 +10,15 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from hypothesis import Phase, Verbosity, settings
+from hypothesis import Phase, Verbosity
 from hypothesis.stateful import run_state_machine_as_test
 
 import attnbook.cache as cache_module
 from attnbook import rotary_encoding
 from attnbook.cache import KeyValueCache, LayerCache
 from tests.core import cache_machine
+from tests.core.cache_machine import STEPS
 
-STEPS = 12
 SCHEDULES = 300
 BUGS = {}
 NOT_PLANTED = {
@@ -44,14 +44,8 @@ def find_bug(plant, steps=STEPS, schedules=SCHEDULES):
             super().__init__()
             machines[:] = [self]
 
-    options = settings(
-        max_examples=schedules,
-        stateful_step_count=steps,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        verbosity=Verbosity.quiet,
+    options = cache_machine.schedule_settings(
+        schedules, steps, phases=[Phase.generate], verbosity=Verbosity.quiet
     )
     with pytest.MonkeyPatch.context() as patch:
         plant(patch)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from unittest.mock import patch
 
 import torch
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -19,7 +20,7 @@ from attnbook import MultiHeadAttention, rotary_encoding
 from tests.core.cache_oracle import Oracle, Rules, Weights
 
 HIDDENS, HEAD_SIZE = 5, 4
-MOST_ROWS = 3
+MOST_ROWS, STEPS = 3, 12
 TOLERANCE = 1e-9
 JUNK = {"NaN": float("nan"), "infinite": float("inf"), "huge": 1e300}
 
@@ -423,3 +424,16 @@ class CacheMachine(RuleBasedStateMachine):
     def cache_and_oracle_agree(self):
         if hasattr(self, "driver"):
             self.driver.compare()
+
+
+def schedule_settings(count, steps=STEPS, **options):
+    """Settings for as many schedules, on a machine that may be busy."""
+    return settings(
+        max_examples=count,
+        stateful_step_count=steps,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        **options,
+    )

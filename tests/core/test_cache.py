@@ -690,6 +690,25 @@ def test_positions_and_documents_may_be_whole_numbers_of_any_dtype():
     assert cache.next_positions.tolist() == [3, 3]
 
 
+def test_max_rewind_tokens_can_be_taken_back_where_positions_have_gaps():
+    # After position 10 a window of 15 sees position 0, which must not be evicted yet.
+    cache = make_cache(window=15, max_rewind=1)
+    for position in (0, 10, 20):
+        append_ones(cache, 1, positions=torch.tensor([position]))
+    cache.rewind(1)
+    append_ones(cache, 1)
+    assert cache.positions[cache.valid].tolist() == [0, 10, 11] * 2
+
+
+def test_tokens_of_another_document_than_the_evicted_ones_can_be_taken_back():
+    cache = make_cache(window=2)
+    append_ones(cache, 9)
+    append_ones(cache, 3, positions=torch.arange(3), documents=torch.ones(3).long())
+    cache.rewind(1)
+    append_ones(cache, 1, documents=torch.ones(1).long())
+    assert cache.next_positions.tolist() == [3, 3]
+
+
 # Compiled and exported
 
 

@@ -1,19 +1,15 @@
 """Random schedules of a cache against an oracle that keeps all tokens, and the bugs they find."""
 
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.core.cache_bugs import BUGS, STEPS, find_bug
-from tests.core.cache_machine import CacheMachine
+from tests.core.cache_bugs import BUGS, find_bug
+from tests.core.cache_machine import CacheMachine, schedule_settings
 
 
 def test_a_cache_in_any_schedule_computes_what_the_whole_text_gives(request):
     schedules = 2000 if request.config.getoption("--full") else 100
-    run_state_machine_as_test(
-        CacheMachine,
-        settings=settings(max_examples=schedules, stateful_step_count=STEPS, database=None),
-    )
+    run_state_machine_as_test(CacheMachine, settings=schedule_settings(schedules))
 
 
 @pytest.mark.few(24)
