@@ -411,10 +411,10 @@ def _check_left_to_cache(given: dict[str, Tensor | None]) -> None:
 
 def _check_tokens(name: str, new: Tensor, step: Step) -> None:
     """Refuse other vectors than one for each token of a step."""
-    if tuple(new.shape[:2]) != tuple(step.real.shape):
+    if tuple(new.shape[:2]) != tuple(step.slots.shape):
         raise ValueError(
             f"{name} must be of the tokens of the step, (batch, num_tokens) = "
-            f"{tuple(step.real.shape)}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
+            f"{tuple(step.slots.shape)}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
         )
 
 
