@@ -18,6 +18,7 @@ from attnbook.checks import check_axes, check_dense, check_size, check_sizes, ch
 from attnbook.masking.lengths import check_whole
 from attnbook.masking.masks import check_valid, given_positions, last_visible
 from attnbook.masking.rules import position_mask
+from attnbook.slots import PADDING_SLOT, Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,35 +27,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 FIRST_SLOTS = 16  # of a cache that grows
-PADDING_SLOT = 0  # takes what is not stored: padding
 HEADS = "(batch, num_kv_heads, num_tokens, size)"
-
-
-class Slots(NamedTuple):
-    """What is stored in each slot, `(batch, slots)`, and what has left each row, `(batch,)`."""
-
-    positions: Tensor
-    valid: Tensor  # False in free slots
-    documents: Tensor
-    order: Tensor  # 0 for the first real token of its row, then 1, 2, …
-    counts: Tensor  # real tokens of each row, those evicted included
-    evicted: Tensor  # the highest evicted position of each row, -1 if there is none
-    evicted_documents: Tensor  # the document that it belongs to
-
-    def is_last(self) -> Tensor:
-        """Return in which slot the last real token of each row is, if it is stored."""
-        return self.valid & (self.order == self.counts[:, None] - 1)
-
-    def last_positions(self) -> Tensor:
-        """Return the position of each row's last real token, -1 where there is none."""
-        return torch.where(self.is_last(), self.positions, -1).amax(dim=-1)
 
 
 class Step(NamedTuple):
     """What the layers need to know of a step: where its tokens are stored, and what they see."""
 
     slots: Tensor  # (batch, tokens)
-    real: Tensor | None  # (batch, tokens), False for padding; None if there is none
+    real: Tensor  # (batch, tokens), False for padding
     positions: Tensor  # (batch, tokens)
     visible: Tensor  # (batch, 1, tokens, slots)
 
@@ -118,8 +98,7 @@ class LayerCache:
         self._check("values", values, self.values)
         for stored, new in ((self.keys, keys), (self.values, values)):
             at = step.slots[:, None, :, None].expand_as(new)
-            real = new if step.real is None else torch.where(step.real[:, None, :, None], new, 0.0)
-            stored.scatter_(2, at, real)
+            stored.scatter_(2, at, torch.where(step.real[:, None, :, None], new, 0.0))
         self.has_appended = True
         num_slots = step.visible.shape[-1]
         return self.keys[:, :, :num_slots], self.values[:, :, :num_slots]
@@ -278,9 +257,7 @@ class KeyValueCache:
             )
             for _ in range(num_layers)
         ]
-        zeros = torch.zeros(batch, num_slots, dtype=torch.long, device=self.device)
-        per_row = zeros[:, 0]
-        self._slots = Slots(zeros, zeros > 0, zeros, zeros, per_row, per_row - 1, per_row)
+        self._slots = Slots.make(batch, num_slots, self.device)
         self._next: Slots | None = None  # of an open step
 
     def layer(self, index: int) -> LayerCache:
@@ -392,7 +369,10 @@ class KeyValueCache:
                 raise RuntimeError(
                     f"each layer must append in a step, got none of layers {missing}"
                 )
-            self._slots, cleared = self._without_evicted(self._next)
+            remaining, cleared = self._next, None
+            if self.window is not None:
+                remaining, cleared = remaining.evict(self.window, self.sinks, self.max_rewind)
+            self._slots = remaining
         except BaseException:
             cleared = self._next.valid & ~self._slots.valid
             raise
@@ -426,16 +406,8 @@ class KeyValueCache:
             documents = _as_whole("documents", documents, shape, self.device)
         self._check_positions(positions, real, documents)
         slots = torch.searchsorted(self._make_room(counted[:, -1]), counted)
-        if valid is not None:
-            slots = torch.where(real, slots, PADDING_SLOT)
-        old = self._slots
-        new = old._replace(
-            positions=old.positions.scatter(1, slots, positions),
-            valid=old.valid.scatter(1, slots, real),
-            documents=old.documents.scatter(1, slots, documents),
-            order=old.order.scatter(1, slots, old.counts[:, None] + counted - 1),
-            counts=old.counts + counted[:, -1],
-        )
+        slots = torch.where(real, slots, PADDING_SLOT)
+        new = self._slots.with_tokens(slots, real, positions, documents)
         used = self.num_slots
         if self.max_length is None:
             used = max(1, int(last_visible(new.valid).max()))
@@ -449,7 +421,7 @@ class KeyValueCache:
             window=self.window,
             sinks=self.sinks,
         )
-        return new, Step(slots, None if valid is None else real, positions, visible)
+        return new, Step(slots, real, positions, visible)
 
     def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
         """Refuse real tokens before position 0, and those that would see evicted keys."""
@@ -458,26 +430,18 @@ class KeyValueCache:
             raise ValueError(f"{rule}, got {int(positions[real].min())}")
         if self.window is None:
             return
-        of_evicted = self._slots.evicted[:, None]
-        sees = (positions < of_evicted + self.window) & (of_evicted >= 0)
-        sees &= documents == self._slots.evicted_documents[:, None]
-        if (real & sees).any():
-            row, token = (real & sees).nonzero()[0].tolist()
+        refused = real & self._slots.see_evicted(positions, documents, self.window)
+        if refused.any():
+            row, token = refused.nonzero()[0].tolist()
+            least = int(self._slots.evicted[row]) + self.window
             raise ValueError(
-                f"positions must be at least {int(of_evicted[row]) + self.window} in row {row}, "
-                f"whose earlier keys the window of {self.window} has evicted, got "
-                f"{int(positions[row, token])}"
+                f"positions must be at least {least} in row {row}, whose earlier keys the window "
+                f"of {self.window} has evicted, got {int(positions[row, token])}"
             )
-
-    def _count_free(self) -> Tensor:
-        """Count the free slots of each row up to each slot."""
-        free = ~self._slots.valid
-        free[:, PADDING_SLOT] = False
-        return free.cumsum(dim=-1)
 
     def _make_room(self, wanted: Tensor) -> Tensor:
         """Make sure that each row has as many free slots as it needs, and count them."""
-        free = self._count_free()
+        free = self._slots.count_free()
         missing = int((wanted - free[:, -1]).max())
         if missing <= 0:
             return free
@@ -492,35 +456,8 @@ class KeyValueCache:
         for layer in self._layers:
             layer.keys = _with_slots(layer.keys, self.num_slots + more)
             layer.values = _with_slots(layer.values, self.num_slots + more)
-        self._slots = self._slots._replace(
-            **{
-                name: torch.nn.functional.pad(getattr(self._slots, name), (0, more))
-                for name in ("positions", "valid", "documents", "order")
-            }
-        )
-        return self._count_free()
-
-    def _without_evicted(self, slots: Slots) -> tuple[Slots, Tensor | None]:
-        """Free the slots whose keys no later token can see, and return which."""
-        if self.window is None:
-            return slots, None
-        # The next token follows the last one, or one before it if some are taken back.
-        recent = slots.valid & (slots.order >= slots.counts[:, None] - 1 - self.max_rewind)
-        furthest = torch.iinfo(torch.long).max
-        follows = torch.where(recent, slots.positions, furthest).amin(dim=-1, keepdim=True)
-        leaves = slots.valid & ~recent & (slots.positions + self.window - 2 < follows)
-        leaves &= slots.positions >= self.sinks
-        # Another document of the row may go on at any position.
-        document = torch.where(slots.valid, slots.documents, torch.iinfo(torch.long).min).amax(-1)
-        mixed = slots.valid & (slots.documents != document[:, None])
-        leaves &= ~mixed.any(dim=-1, keepdim=True)
-        highest = torch.where(leaves, slots.positions, -1).amax(dim=-1)
-        remaining = slots._replace(
-            valid=slots.valid & ~leaves,
-            evicted=torch.maximum(slots.evicted, highest),
-            evicted_documents=torch.where(highest >= 0, document, slots.evicted_documents),
-        )
-        return remaining, leaves
+        self._slots = self._slots.with_more(more)
+        return self._slots.count_free()
 
     def _clear(self, slots: Tensor | None) -> None:
         if slots is not None and slots.any():
@@ -550,13 +487,10 @@ class KeyValueCache:
         for row in ((back < 0) | (back > old.counts)).nonzero().flatten().tolist():
             rule = f"lie in [0, {int(old.counts[row])}], the tokens of row {row}"
             raise ValueError(f"counts must {rule}, got {int(back[row])}")
-        counts_left = old.counts - back
-        cleared = old.valid & (old.order >= counts_left[:, None])
-        new = old._replace(valid=old.valid & ~cleared, counts=counts_left)
+        new, cleared = old.rewind(back)
         if self.window is not None:
-            sees = new.positions + 1 < old.evicted[:, None] + self.window
-            sees &= new.documents == old.evicted_documents[:, None]
-            keeps = (new.is_last() & ~sees).any(dim=-1) & (cleared.sum(dim=-1) == back)
+            next_sees = new.see_evicted(new.positions + 1, new.documents, self.window)
+            keeps = (new.is_last() & ~next_sees).any(dim=-1) & (cleared.sum(dim=-1) == back)
             lost = ~keeps & (old.evicted >= 0) & (back > 0)
             for row in lost.nonzero().flatten().tolist():
                 raise ValueError(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
 from contextlib import contextmanager
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis.stateful import run_state_machine_as_test
 import attnbook.cache as cache_module
 from attnbook import rotary_encoding
 from attnbook.cache import KeyValueCache, LayerCache
+from attnbook.slots import Slots
 from tests.core import cache_machine
 from tests.core.cache_machine import STEPS
 
@@ -304,12 +304,10 @@ def stored_keys_are_rotated_again_in_each_step(patch):
 
 @bug
 def keys_are_stored_without_rotation(patch):
-    calls = itertools.count()  # queries, keys, queries, …
-    patch.setattr(
-        cache_machine,
-        "turn",
-        lambda vectors, at: vectors if next(calls) % 2 else rotary_encoding(vectors, at),
-    )
+    def turn_queries(vectors, at):  # the heads of queries come first, then those of keys
+        return torch.cat([rotary_encoding(vectors[:, :-1], at), vectors[:, -1:]], dim=1)
+
+    patch.setattr(cache_machine, "turn", turn_queries)
 
 
 @bug
@@ -437,7 +435,9 @@ def a_single_query_ignores_the_window(patch):
 @bug
 def keys_are_evicted_before_queries_attend(patch):
     def after_eviction(cache, new, step):
-        left, _ = cache._without_evicted(new)
+        if cache.window is None:
+            return new.valid[:, None, None, : step.visible.shape[-1]]
+        left, _ = new.evict(cache.window, cache.sinks, cache.max_rewind)
         return left.valid[:, None, None, : step.visible.shape[-1]]
 
     change_visible(patch, after_eviction)
@@ -445,16 +445,16 @@ def keys_are_evicted_before_queries_attend(patch):
 
 @bug
 def the_newest_key_is_evicted(patch):
-    evict = KeyValueCache._without_evicted
+    evict = Slots.evict
 
-    def newest(self, slots):
-        left, leaves = evict(self, slots)
+    def newest(slots, *rule):
+        left, leaves = evict(slots, *rule)
         if not leaves.any():
             return left, leaves
         last = slots.is_last()
         return left._replace(valid=left.valid & ~last), leaves | last
 
-    patch.setattr(KeyValueCache, "_without_evicted", newest)
+    patch.setattr(Slots, "evict", newest)
 
 
 @bug
@@ -478,16 +478,10 @@ def sinks_are_ignored(patch):
 
 @bug
 def sinks_are_evicted(patch):
-    evict = KeyValueCache._without_evicted
-
-    def without_sinks(self, slots):
-        sinks, self.sinks = self.sinks, 0
-        try:
-            return evict(self, slots)
-        finally:
-            self.sinks = sinks
-
-    patch.setattr(KeyValueCache, "_without_evicted", without_sinks)
+    evict = Slots.evict
+    patch.setattr(
+        Slots, "evict", lambda slots, window, _, max_rewind: evict(slots, window, 0, max_rewind)
+    )
 
 
 # Beams and drafts
