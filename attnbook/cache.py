@@ -131,7 +131,7 @@ class LayerCache:
 class CrossCache:
     """The keys and values of a text that is complete, such as an encoder's output.
 
-    `MultiHeadAttention.project_keys` makes it, once for all steps of a decoder.
+    `MultiHeadAttention.project_keys` makes it, and `MultiHeadAttention.attend` takes it.
 
     Args:
         keys: `(batch, num_kv_heads, num_keys, key_size)`, projected.

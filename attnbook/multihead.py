@@ -123,15 +123,15 @@ class MultiHeadAttention(nn.Module):
     def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch queries query_size"],
-        keys: Float[Tensor, "batch keys key_size"] | None,
-        values: Float[Tensor, "batch keys value_size"] | None,
+        keys: Float[Tensor, "batch keys key_size"],
+        values: Float[Tensor, "batch keys value_size"],
         valid_lens: Shaped[Tensor, "batch *queries"] | None = None,
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
         positions: Shaped[Tensor, "... queries"] | None = None,
         key_positions: Shaped[Tensor, "... keys"] | None = None,
-        cache: LayerCache | CrossCache | None = None,
+        cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 
@@ -151,7 +151,7 @@ class MultiHeadAttention(nn.Module):
                 they are as many.
             cache: of the keys and values before: `keys` and `values` are then those of the new
                 tokens, and the step that is open says where they are and what they see (always
-                causal). Or a `CrossCache` instead of `keys` and `values`, which are None.
+                causal).
 
         Returns:
             `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
@@ -161,12 +161,8 @@ class MultiHeadAttention(nn.Module):
             RuntimeError: a cache is used outside its step, or twice in it.
         """
         if cache is not None:
-            given = {"valid_lens": valid_lens, "mask": mask}
-            given |= {"positions": positions, "key_positions": key_positions}
-            _check_left_to_cache(given)
+            _check_left_to_cache(valid_lens, mask, positions, key_positions)
             return self._attend_cached(queries, keys, values, cache, causal)
-        if keys is None or values is None:
-            raise TypeError("keys and values must be tensors where cache is none, got None")
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
         check_flag("causal", causal)
@@ -192,49 +188,34 @@ class MultiHeadAttention(nn.Module):
         __call__ = forward  # for type checkers: nn.Module declares Any
 
     def _attend_cached(
-        self,
-        queries: Tensor,
-        keys: Tensor | None,
-        values: Tensor | None,
-        cache: LayerCache | CrossCache,
-        causal: bool,
+        self, queries: Tensor, keys: Tensor, values: Tensor, cache: LayerCache, causal: bool
     ) -> Tensor:
         """Project the new tokens only, and attend to all that are stored."""
         check_flag("causal", causal)
-        if isinstance(cache, LayerCache):
-            if keys is None or values is None:
-                raise TypeError("keys and values must be those of the new tokens, got None")
-            self._check(queries, keys, values)
-            _check_tokens("queries", queries, cache.step)
-            _check_tokens("keys", keys, cache.step)
-            q = split_heads(self.W_q(queries), self.num_heads)
-            k = split_heads(self.W_k(keys), self.num_kv_heads)
-            v = split_heads(self.W_v(values), self.num_kv_heads)
-            visible: Tensor | None = cache.step.visible
-            if self.rotary is not None:
-                # Together, because a step has few numbers: what costs time is the call.
-                turned = self.rotary(torch.cat([q, k], dim=1), cache.step.positions)
-                q, k = turned[:, : self.num_heads], turned[:, self.num_heads :]
-            k, v = cache.append(k, v)
-        elif isinstance(cache, CrossCache):
-            if keys is not None or values is not None or causal:
-                raise ValueError(
-                    "keys, values and causal must be left out with a CrossCache, which holds all "
-                    "keys, got one of them"
-                )
-            check_axes("queries", queries, "(batch, num_queries, query_size)")
-            check_projected("queries", queries, "query_size", self.W_q)
-            q = split_heads(self.W_q(queries), self.num_heads)
-            k, v, visible = cache.keys, cache.values, cache.visible
-        else:
+        if not isinstance(cache, LayerCache):
             raise TypeError(
-                "cache must be a LayerCache, such as KeyValueCache.layer(0), or a CrossCache, "
-                f"got {type(cache).__name__}"
+                "cache must be a LayerCache, such as KeyValueCache.layer(0), got "
+                f"{type(cache).__name__}"
             )
-        heads = self.attention.attend_to_cached(q, k, v, visible)
-        output = self.W_o(merge_heads(heads))
+        self._check(queries, keys, values)
+        step = cache.step
+        _check_tokens("queries", queries, step)
+        _check_tokens("keys", keys, step)
+        q = split_heads(self.W_q(queries), self.num_heads)
+        k = split_heads(self.W_k(keys), self.num_kv_heads)
+        v = split_heads(self.W_v(values), self.num_kv_heads)
+        if self.rotary is not None:
+            # Together, because a step has few numbers: what costs time is the call.
+            turned = self.rotary(torch.cat([q, k], dim=1), step.positions)
+            q, k = turned[:, : self.num_heads], turned[:, self.num_heads :]
+        return self._attend_to_stored(q, *cache.append(k, v), step.visible)
+
+    def _attend_to_stored(
+        self, q: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+    ) -> Tensor:
+        output = self.W_o(merge_heads(self.attention.attend_to_cached(q, keys, values, visible)))
         sees = None if visible is None else visible[:, 0]
-        return self._zero_if_empty(output, sees, num_keys=k.shape[-2])
+        return self._zero_if_empty(output, sees, num_keys=keys.shape[-2])
 
     def project_keys(
         self,
@@ -242,7 +223,7 @@ class MultiHeadAttention(nn.Module):
         values: Float[Tensor, "batch keys value_size"],
         valid: Bool[Tensor, "... keys"] | None = None,
     ) -> CrossCache:
-        """Project the keys and values of a complete text, to attend to them in many steps.
+        """Project the keys and values of a complete text, for the many calls of `attend`.
 
         Args:
             keys, values: as in `forward`.
@@ -260,6 +241,24 @@ class MultiHeadAttention(nn.Module):
         k = split_heads(self.W_k(keys), self.num_kv_heads)
         v = split_heads(self.W_v(values), self.num_kv_heads)
         return CrossCache(k, v, valid)
+
+    def attend(
+        self, queries: Float[Tensor, "batch queries query_size"], cache: CrossCache
+    ) -> Float[Tensor, "batch queries hiddens"]:
+        """Attend as a call of the layer does, to keys that `project_keys` has projected.
+
+        Raises:
+            TypeError, ValueError: `cache` is no `CrossCache`, or does not fit the queries.
+        """
+        if not isinstance(cache, CrossCache):
+            raise TypeError(
+                "cache must be a CrossCache, as project_keys returns it, got "
+                f"{type(cache).__name__}"
+            )
+        check_axes("queries", queries, "(batch, num_queries, query_size)")
+        check_projected("queries", queries, "query_size", self.W_q)
+        q = split_heads(self.W_q(queries), self.num_heads)
+        return self._attend_to_stored(q, cache.keys, cache.values, cache.visible)
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         check_axes("queries", queries, "(batch, num_queries, query_size)")
@@ -399,14 +398,13 @@ class MultiHeadAttention(nn.Module):
         return module
 
 
-def _check_left_to_cache(given: dict[str, Tensor | None]) -> None:
+def _check_left_to_cache(*given: Tensor | None) -> None:
     """Refuse what a step of a cache says already."""
-    for name, it in given.items():
-        if it is not None:
-            raise ValueError(
-                f"{name} must be left out with a cache, whose step says where the tokens are and "
-                "what they see, got both"
-            )
+    if any(it is not None for it in given):
+        raise ValueError(
+            "valid_lens, mask, positions and key_positions must be left out with a cache, whose "
+            "step says where the tokens are and what they see, got one of them"
+        )
 
 
 def _check_tokens(name: str, new: Tensor, step: Step) -> None:

@@ -73,7 +73,7 @@ def test_keys_of_another_text_must_fit_the_queries():
     layer = MultiHeadAttention(5, 5, 5, 6, 6, num_kv_heads=2, keep_weights=False)
     cache = CrossCache(torch.ones(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
     with pytest.raises(ValueError, match=r"^keys must have query_size=1 numbers in the last axis"):
-        layer(torch.ones(1, 1, 5), None, None, cache=cache)
+        layer.attend(torch.ones(1, 1, 5), cache)
 
 
 @pytest.mark.parametrize("max_length", [None, 11])

@@ -132,7 +132,7 @@ def test_projected_keys_of_another_text_give_what_the_layer_gives(keep_weights, 
     given = {None: None, "of all rows": rows[0]}.get(valid, rows)
     cross = layer.project_keys(keys, keys, given)
     for i in range(3):
-        output = layer(queries[:, i : i + 1], None, None, cache=cross)
+        output = layer.attend(queries[:, i : i + 1], cross)
         assert torch.allclose(output, expected[:, i : i + 1], atol=TOLERANCE)
         if keep_weights:
             assert layer.attention_weights.shape == (2, NUM_HEADS, 1, 7)
@@ -442,26 +442,21 @@ BAD_CALLS = {
     "a layer's cache": (
         call(cache=object()),
         TypeError,
-        "cache must be a LayerCache, such as KeyValueCache.layer(0), or a CrossCache, got object",
+        "cache must be a LayerCache, such as KeyValueCache.layer(0), got object",
     ),
     **{
         f"{name} with a cache": (
             call(**{name: ones(2)}),
             ValueError,
-            f"{name} must be left out with a cache, whose step says where the tokens are",
+            "valid_lens, mask, positions and key_positions must be left out with a cache, whose",
         )
         for name in ("valid_lens", "mask", "positions", "key_positions")
     },
     "causal, text": (call(causal="yes"), TypeError, "causal must be True or False, got 'yes'"),
     "no keys": (
-        call(X, None, None),
+        call(X, None, X),
         TypeError,
-        "keys and values must be those of the new tokens, got None",
-    ),
-    "no keys, no cache": (
-        call(X, None, X, cache=None),
-        TypeError,
-        "keys and values must be tensors where cache is none, got None",
+        "keys must be a tensor, got NoneType",
     ),
     "more queries than tokens": (
         call(X.repeat(1, 2, 1), X, X),
@@ -489,23 +484,23 @@ BAD_CALLS = {
         "keys must need no gradient, as a cache stores numbers only, got one that does: generate "
         "within torch.no_grad()",
     ),
-    "cross, keys": (
-        call(X, X, X, cache=CROSS),
-        ValueError,
-        "keys, values and causal must be left out with a CrossCache, which holds all keys, got",
+    "cross, another cache": (
+        lambda cache: make_layer().attend(X, cache.layer(0)),
+        TypeError,
+        "cache must be a CrossCache, as project_keys returns it, got LayerCache",
     ),
-    "cross, causal": (
-        call(X, None, None, cache=CROSS, causal=True),
+    "cross, size": (
+        lambda _: make_layer().attend(ones(2, 1, 3).double(), CROSS),
         ValueError,
-        "keys, values and causal must be left out with a CrossCache, which holds all keys, got",
+        "queries must have query_size=5 numbers in the last axis, got 3",
     ),
     "cross, batch": (
-        call(X[:1], None, None, cache=CROSS),
+        lambda _: make_layer().attend(X[:1], CROSS),
         ValueError,
         "keys must have the batch of queries, 1, and heads that divide their 6, got (2, 2)",
     ),
     "cross, dtype": (
-        call(X, None, None, cache=CrossCache(KEYS.float(), KEYS.float())),
+        lambda _: make_layer().attend(X, CrossCache(KEYS.float(), KEYS.float())),
         TypeError,
         "keys must have the dtype of queries, torch.float64, got torch.float32",
     ),

@@ -86,7 +86,7 @@ cache.rewind(0), cache.rewind([0, 0]), cache.rewind(torch.tensor([0, 0]))
 cache.copy().load_state_dict(cache.state_dict())
 plain = attnbook.MultiHeadAttention(5, 5, 5, 7, 6, num_kv_heads=2, head_size=4)
 for valid in (None, torch.ones(3).bool(), torch.ones(2, 3).bool()):
-    plain(x[:, :1], None, None, cache=plain.project_keys(x, x, valid))
+    plain.attend(x[:, :1], plain.project_keys(x, x, valid))
 print("calls:", calls)
 """
 WRONG_SHAPES = [
