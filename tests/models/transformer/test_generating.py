@@ -321,7 +321,7 @@ def test_drafted_symbols_have_the_probabilities_of_the_model():
     limit = texts + 3.1 * math.sqrt(2 * texts) + 7
     assert chi < limit
     assert 0.2 < found.accepted / found.drafted < 0.95
-    # What the draft writes itself is told apart.
+    # What the draft itself writes has other probabilities.
     theirs = draft.generate(["ab"] * count, 3, **options)
     assert difference([text[2:] for text in theirs], expected)[0] > 2 * limit
 
