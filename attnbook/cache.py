@@ -200,7 +200,8 @@ class KeyValueCache:
 
     Without `max_length` a cache doubles its slots when they are in use, one layer after the
     other: at most one layer is stored twice at a time. With a window it keeps only what later
-    tokens can see, if a row has a single document.
+    tokens can see, if a row has a single document. A step of n tokens needs n free slots and a
+    mask of n × slots, so a long text is best read in several steps.
 
     Args:
         num_layers: of the model.
