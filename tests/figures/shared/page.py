@@ -112,6 +112,10 @@ def notebook(*figures: Figure) -> Any:
     return page(*cells, models=models)
 
 
+ALL_STARTED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
+    .every((view) => view.querySelector('figure[data-attnbook-figure], [role=status]'))"""
+
+
 @contextmanager
 def open_in_book(
     browser: Browser, url: str, width: int = WIDE, script: str = "", **options: Any
@@ -126,6 +130,7 @@ def open_in_book(
     try:
         tab.goto(url)
         figures.last.wait_for()
+        tab.wait_for_function(ALL_STARTED)  # each figure starts in a task of its own
         yield tab, figures, visit
         # Sphinx's own script reads the storage, and fails if that is denied.
         expected = "exception: denied" if script == DENY else None
