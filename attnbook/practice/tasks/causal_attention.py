@@ -280,7 +280,7 @@ def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor
 
 
 @task.bug(
-    symptom="A test that changes the last token finds no leak, and yet there is one.",
+    symptom="A test that changes the last of three tokens finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
     fix="compare positions as they are, not the numbers of the blocks that they lie in.",
 )
