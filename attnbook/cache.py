@@ -295,7 +295,7 @@ class KeyValueCache:
 
     @property
     def positions(self) -> Int[Tensor, "batch slots"]:
-        """The position of the key in each slot; it means nothing where `valid` is False."""
+        """The position of the key in each slot. It means nothing where `valid` is False."""
         return self._slots.positions
 
     @property
@@ -315,7 +315,7 @@ class KeyValueCache:
 
     @property
     def next_positions(self) -> Int[Tensor, " batch"]:
-        """The position of each row's next token, if none is given: one after its last."""
+        """One position after the last of each row, where its next token is if none is given."""
         return self._slots.last_positions() + 1
 
     @property
