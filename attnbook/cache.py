@@ -30,7 +30,7 @@ FIRST_SLOTS = 16  # of a cache that grows
 HEADS = "(batch, num_kv_heads, num_tokens, size)"
 
 
-class Step(NamedTuple):
+class CacheStep(NamedTuple):
     """What the layers need to know of a step: where its tokens are stored, and what they see."""
 
     slots: Tensor  # (batch, tokens)
@@ -57,14 +57,14 @@ class LayerCache:
         self,
         keys: Float[Tensor, "batch kv_heads slots key_size"],
         values: Float[Tensor, "batch kv_heads slots value_size"],
-        step: Step | None = None,
+        step: CacheStep | None = None,
     ) -> None:
         self.keys, self.values = keys, values
         self.open_step = step
         self.has_appended = False
 
     @property
-    def step(self) -> Step:
+    def step(self) -> CacheStep:
         """The open step.
 
         Raises:
@@ -324,7 +324,7 @@ class KeyValueCache:
         return sum(it.nbytes for layer in self._layers for it in (layer.keys, layer.values))
 
     @property
-    def open_step(self) -> Step | None:
+    def open_step(self) -> CacheStep | None:
         """The step that is open, if there is one."""
         return self._layers[0].open_step
 
@@ -336,7 +336,7 @@ class KeyValueCache:
         positions: Shaped[Tensor, "... tokens"] | None = None,
         valid: Bool[Tensor, "... tokens"] | None = None,
         documents: Int[Tensor, "... tokens"] | None = None,
-    ) -> Iterator[Step]:
+    ) -> Iterator[CacheStep]:
         """Store some tokens more: within it, each layer appends their keys and values once.
 
         When it ends, the tokens are part of the cache. When it ends with an exception, or is
@@ -389,7 +389,7 @@ class KeyValueCache:
         positions: Tensor | None,
         valid: Tensor | None,
         documents: Tensor | None,
-    ) -> tuple[Slots, Step]:
+    ) -> tuple[Slots, CacheStep]:
         """Check a step, and find a free slot for each of its real tokens."""
         check_size("num_tokens", num_tokens)
         shape = (self.batch, num_tokens, num_tokens)
@@ -422,7 +422,7 @@ class KeyValueCache:
             window=self.window,
             sinks=self.sinks,
         )
-        return new, Step(slots, real, positions, visible)
+        return new, CacheStep(slots, real, positions, visible)
 
     def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
         """Refuse real tokens before position 0, and those that would see evicted keys."""

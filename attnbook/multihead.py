@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
-    from attnbook.cache import Step
+    from attnbook.cache import CacheStep
 
 
 class MultiHeadAttention(nn.Module):
@@ -407,7 +407,7 @@ def _check_left_to_cache(*given: Tensor | None) -> None:
         )
 
 
-def _check_tokens(name: str, new: Tensor, step: Step) -> None:
+def _check_tokens(name: str, new: Tensor, step: CacheStep) -> None:
     """Refuse other vectors than one for each token of a step."""
     if tuple(new.shape[:2]) != tuple(step.slots.shape):
         raise ValueError(

@@ -13,7 +13,7 @@ from torch._dynamo.testing import CompileCounter
 
 import attnbook.cache as cache_module
 from attnbook import CrossCache, KeyValueCache, LayerCache, MultiHeadAttention, rotary_encoding
-from attnbook.cache import Step
+from attnbook.cache import CacheStep
 
 HIDDENS, HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS = 5, 4, 6, 2
 TOLERANCE = 1e-12
@@ -730,7 +730,7 @@ class ExportedStep(nn.Module):
         self.layer = layer
 
     def forward(self, x, keys, values, *step):
-        cache = LayerCache(keys, values, Step(*step))
+        cache = LayerCache(keys, values, CacheStep(*step))
         return self.layer(x, x, x, cache=cache), cache.keys, cache.values
 
 
