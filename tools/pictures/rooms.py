@@ -23,6 +23,8 @@ ROOMS = {
     "display": "pictures, heatmaps and sources in chapters",
     "timing": "how long a call takes",
     "multihead": "several attentions side by side",
+    "cache": "keys and values of the tokens before",
+    "slots": "where a cache stores which token",
     "position": "encodings of position, added or rotated",
     "layers": "dot-product and additive attention as layers",
     "heads": "splitting vectors into heads, and merging",

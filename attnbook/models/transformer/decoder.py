@@ -187,7 +187,23 @@ class Decoder(nn.Module):
                 comes with `valid`, positions or a cache.
             RuntimeError: as `KeyValueCache.step`.
         """
-        if valid_lens is not None and not (positions is None and valid is None and cache is None):
+        if positions is not None or valid is not None or cache is not None:
+            return self._forward_at(tokens, valid_lens, positions, valid, cache)
+        x = self.embed(tokens)
+        for block in self.blocks:
+            x = block(x, valid_lens, causal=True)
+        return self.output(self.norm(x))  # type: ignore[no-any-return]
+
+    def _forward_at(
+        self,
+        tokens: Tensor,
+        valid_lens: Tensor | None,
+        positions: Tensor | None,
+        valid: Tensor | None,
+        cache: KeyValueCache | None,
+    ) -> Tensor:
+        """Score tokens at positions that padding, the caller or a cache decide."""
+        if valid_lens is not None:
             raise ValueError(
                 "valid_lens must come without valid, positions and cache, which count tokens in "
                 "another way, got both"
@@ -197,23 +213,12 @@ class Decoder(nn.Module):
         check_axes("tokens", tokens, "(batch, num_positions)")
         shape = (*tokens.shape, tokens.shape[1])
         if positions is None:
-            if valid is None:
-                return self._forward(self.embed(tokens), valid_lens, None)
-            real = check_valid("valid", valid, shape, -2, self.device)
-            positions = real.cumsum(dim=-1) - 1
+            real = torch.ones_like(tokens, dtype=torch.bool) if valid is None else valid
+            positions = check_valid("valid", real, shape, -2, self.device).cumsum(dim=-1) - 1
         mask = position_mask(positions, positions, shape, self.device, valid=valid)
-        return self._forward(self.embed(tokens, positions), None, mask)
-
-    def _forward(
-        self,
-        x: Tensor,
-        valid_lens: Tensor | None,
-        mask: Tensor | None,
-        cache: KeyValueCache | None = None,
-    ) -> Tensor:
-        for i, block in enumerate(self.blocks):
-            layer = None if cache is None else cache.layer(i)
-            x = block(x, valid_lens, causal=mask is None, mask=mask, cache=layer)
+        x = self.embed(tokens, positions)
+        for block in self.blocks:
+            x = block(x, mask=mask)
         return self.output(self.norm(x))  # type: ignore[no-any-return]
 
     def _forward_cached(
@@ -233,12 +238,18 @@ class Decoder(nn.Module):
         step = cache.open_step
         if step is None:
             with cache.step(tokens.shape[1], positions=positions, valid=valid) as step:
-                return self._forward(self.embed(tokens, step.positions), None, None, cache)
+                return self._forward_step(tokens, step.positions, cache)
         if positions is not None or valid is not None:
             raise ValueError(
                 "positions and valid must be given to the step that is open, got them again"
             )
-        return self._forward(self.embed(tokens, step.positions), None, None, cache)
+        return self._forward_step(tokens, step.positions, cache)
+
+    def _forward_step(self, tokens: Tensor, positions: Tensor, cache: KeyValueCache) -> Tensor:
+        x = self.embed(tokens, positions)
+        for i, block in enumerate(self.blocks):
+            x = block(x, cache=cache.layer(i))
+        return self.output(self.norm(x))  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, which see Any in nn.Module
