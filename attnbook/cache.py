@@ -195,8 +195,10 @@ class KeyValueCache:
     tensor([3, 2])
 
     A token sees the real tokens of its document at its own position and before; with a window,
-    those of the last `window` positions and the first `sinks`. What the layers compute from a
-    cache equals what they compute from the whole text, however it is cut into steps.
+    those of the last `window` positions and the first `sinks`. If positions of a document do not
+    go down from one step to the next, what the layers compute from a cache equals what they
+    compute from the whole text, however it is cut into steps. (A key that comes later at a lower
+    position is not seen by queries that were there before.)
 
     Without `max_length` a cache doubles its slots when they are in use, one layer after the
     other: at most one layer is stored twice at a time. With a window it keeps only what later

@@ -235,6 +235,7 @@ class MultiHeadAttention(nn.Module):
         """
         if self.rotary is not None:
             raise ValueError(f"rotary must be None for keys of another text, got {self.rotary!r}")
+        check_axes("keys", keys, "(batch, num_keys, key_size)")
         check_values(values, keys.shape[-2])
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)

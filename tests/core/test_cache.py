@@ -524,6 +524,16 @@ BAD_CALLS = {
         TypeError,
         "valid must hold booleans, False for padding, got torch.float32",
     ),
+    "cross, no keys": (
+        lambda _: make_layer(rotary=None).project_keys(None, X),
+        TypeError,
+        "keys must be a tensor, got NoneType",
+    ),
+    "cross, axes of keys": (
+        lambda _: make_layer(rotary=None).project_keys(X[0], X),
+        ValueError,
+        "keys must have shape (batch, num_keys, key_size), got (1, 5)",
+    ),
     "cross, rotary": (
         lambda _: make_layer().project_keys(X, X),
         ValueError,

@@ -22,10 +22,12 @@ from attnbook.models.transformer.generating import (
     Reader,
     check_sampling,
     draw_uniform,
+    encode_prompts,
+    encode_stop,
     sample,
     search,
 )
-from attnbook.models.vocabulary import MAX_LENGTH, PAD, SPECIAL, Vocabulary, check_some, pad
+from attnbook.models.vocabulary import PAD, SPECIAL, Vocabulary, check_some, pad
 from attnbook.multihead import MultiHeadAttention
 from attnbook.position import sinusoidal_encoding
 
@@ -344,7 +346,7 @@ class Decoder(nn.Module):
             texts: as for `follow`.
             count: how many symbols to add at most, at least 1.
             cache: whether keys and values are stored, or computed again for each symbol. The
-                texts are the same.
+                texts are the same, unless rounding decides between two symbols.
             temperature: 0 takes the likeliest symbol; above, symbols are drawn, at 1 with the
                 model's probabilities.
             top_k: of how many likeliest symbols one is drawn; None means all.
@@ -366,21 +368,14 @@ class Decoder(nn.Module):
 
         Source: Freitag and Al-Onaizan (2017), section 2, for beams.
         """
-        check_size("count", count)
         check_size("beams", beams)
         check_flag("cache", cache)
         sampling = check_sampling(temperature, top_k, top_p)
         if beams > 1 and temperature > 0:
             raise ValueError(f"temperature must be 0 with beams={beams}, got {temperature}")
-        end = [] if stop is None else self.vocabulary.encode(stop)
+        end = encode_stop(self.vocabulary, stop)
         texts = check_texts(texts)
-        prompts = [self.vocabulary.encode(text) for text in texts]
-        for text in texts:
-            if len(text) + count > MAX_LENGTH:
-                raise ValueError(
-                    f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
-                    f"symbols, got {len(text)} symbols"
-                )
+        prompts = encode_prompts(self.vocabulary, texts, count)
         uniform = draw_uniform(sampling, seed, len(texts), count)
         report = LateBar() if report is None else report
 

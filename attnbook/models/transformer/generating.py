@@ -10,7 +10,7 @@ import torch
 
 from attnbook.checks import check_size
 from attnbook.models.checks import check_finite, check_seed
-from attnbook.models.vocabulary import PAD, SPECIAL
+from attnbook.models.vocabulary import MAX_LENGTH, PAD, SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,11 +87,34 @@ def draw_uniform(
     return torch.rand(*shape, generator=generator, dtype=torch.float64, device="cpu")
 
 
+def encode_prompts(vocabulary: Vocabulary, texts: Sequence[str], count: int) -> list[list[int]]:
+    """Turn texts into tokens; refuse a text that `count` more would make too long."""
+    check_size("count", count)
+    prompts = [vocabulary.encode(text) for text in texts]
+    for text in texts:
+        if len(text) + count > MAX_LENGTH:
+            raise ValueError(
+                f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
+                f"symbols, got {len(text)} symbols"
+            )
+    return prompts
+
+
+def encode_stop(vocabulary: Vocabulary, stop: str | None) -> list[int]:
+    """Turn the symbols that end a text into tokens; None ends none."""
+    if stop is None:
+        return []
+    try:
+        return vocabulary.encode(stop)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"stop must be None or a text that can be written: {error}") from None
+
+
 class Reader:
     """Texts of different lengths that grow, and a model that scores what follows.
 
     With a cache the model reads each token once; without, it reads the whole texts at each step.
-    Both give the same scores.
+    Both give the same scores, but for rounding.
 
     Args:
         model: a decoder.

@@ -14,10 +14,11 @@ from attnbook.models.transformer.generating import (
     check_sampling,
     draw,
     draw_uniform,
+    encode_prompts,
     last_scores,
     probabilities,
 )
-from attnbook.models.vocabulary import MAX_LENGTH, SPECIAL
+from attnbook.models.vocabulary import SPECIAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,8 +54,8 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
     symbol x is accepted with probability min(1, p(x) / q(x)), where p is the probability that
     `model` gives it and q that of the draft. At the first that is not, a symbol is drawn in
     proportion to max(0, p − q) instead, and the rest of the draft is taken back. If all are
-    accepted, one symbol more is drawn from p. So each symbol has exactly the probability p,
-    however good the draft is.
+    accepted, one symbol more is drawn from p. So each symbol has the probability p, however good
+    the draft is.
 
     Args:
         model: whose texts are written.
@@ -62,7 +63,8 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
         texts: as for `Decoder.follow`.
         count: how many symbols to add to each, at least 1.
         drafts: how many symbols are drafted at a time, at least 1.
-        temperature: as for `Decoder.generate`; at 0 the texts are those of `model.write`.
+        temperature: as for `Decoder.generate`; at 0 the texts are those of `model.write`, unless
+            rounding decides between two symbols.
         seed: of what is drawn; None takes the global random state.
 
     Raises:
@@ -77,17 +79,10 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
         raise ValueError(
             f"draft must have the vocabulary of model, {model.vocabulary}, got {draft.vocabulary}"
         )
-    check_size("count", count)
     check_size("drafts", drafts)
     sampling = check_sampling(temperature, None, None)
     texts = check_texts(texts)
-    rows = [model.vocabulary.encode(text) for text in texts]
-    for text in texts:
-        if len(text) + count > MAX_LENGTH:
-            raise ValueError(
-                f"texts must leave room for count={count} more of at most {MAX_LENGTH} symbols, "
-                f"got {len(text)} symbols"
-            )
+    rows = encode_prompts(model.vocabulary, texts, count)
     if not texts:
         return Speculation([], 0, 0, 0)
     # To draft, to accept and to draw each symbol. A draft that is taken back has decided nothing

@@ -215,7 +215,11 @@ REFUSED = {
     "top_k": [(0, "top_k must be at least 1, got 0"), (2, "left out at temperature=0")],
     "top_p": [(0.0, r"top_p must lie in \(0, 1\], got 0.0"), (True, "top_p must be a number")],
     "beams": [(0, "beams must be at least 1, got 0")],
-    "stop": [("", "text must hold at least one character"), ("x", "of the vocabulary, got 'x'")],
+    "stop": [
+        ("", "^stop must be None or a text that can be written: text must hold at least one"),
+        ("x", "^stop must be None or .* of the vocabulary, got 'x'"),
+        (3, "^stop must be None or .* must be a string, got int"),
+    ],
 }
 
 
