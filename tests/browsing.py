@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Locator, Page, sync_playwright
 
+from tests import time_limit
 from tests.tools.site.jupyterlab import jupyterlab, write_notebook
 from tools import ROOT
 from tools.book.server import QuietHandler, start_server
@@ -54,10 +55,11 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def site():
+def site(request):
     """The built book; `make test` builds it while other tests run, and names this file."""
     if exit_code := os.environ.get(BOOK_EXIT_CODE):
         while not Path(exit_code).exists():
+            time_limit.begin(request.config)  # the build's time is not the test's
             time.sleep(0.2)
         if Path(exit_code).read_text() != "0":
             pytest.exit("The book could not be built, so no page of it was opened.", 1)

@@ -24,6 +24,8 @@ LAST = ROOT / "_build" / "test-seconds.json"
 PROGRESS = "ATTNBOOK_TEST_PROGRESS"
 FILLER = 2  # seconds
 UNKNOWN = 10  # seconds of a file that is new
+# Tests that ended their process, and ran again.
+AGAIN = pytest.StashKey[list[str]]()
 
 
 def seconds_of_files() -> dict[str, float]:
@@ -45,9 +47,37 @@ class Schedule(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         return find_part(nodeid)
 
+    def remove_node(self, node):
+        """Give the tests of a worker that has ended to others.
+
+        The test that ended it runs once more, because browsers sometimes never answer. If it ends
+        that worker, too, it has failed; xdist would try it on each new worker.
+        """
+        work = self.assigned_work[node]
+        left = [test for tests in work.values() for test, done in tests.items() if not done]
+        again, failed = self.config.stash[AGAIN], None
+        if left and left[0] in again:
+            failed = left.pop(0)
+        else:
+            again += left[:1]
+        self.assigned_work[node] = parts = {}
+        for test in left:
+            parts.setdefault(find_part(test), {})[test] = False
+        super().remove_node(node)
+        return failed
+
+    def schedule(self):
+        """Give a new worker tests; one that has only one test waits for another, or for the end."""
+        has_begun = self.collection is not None
+        super().schedule()
+        if has_begun:
+            for node in self.nodes:
+                self._reschedule(node)
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
+    config.stash[AGAIN] = []
     if config.getoption("dist") == "loadfile":
         config.option.loadscopereorder = False
         return Schedule(config, log)
@@ -74,44 +104,50 @@ def pytest_collection_modifyitems(config, items):
 class Progress:
     """Counts finished tests, for `make test`, and stores how long each part took."""
 
-    def __init__(self, file: str | None) -> None:
-        self.file = Path(file) if file else None
+    def __init__(self, config: pytest.Config, file: str | None) -> None:
+        self.config, self.file = config, Path(file) if file else None
         self.seconds: dict[str, float] = defaultdict(float)
         self.total = 0
-        self.state = {"done": 0, "total": 0, "failed": [], "seconds_left": 0.0}
+        self.state = {"done": 0, "total": 0, "failed": [], "running": {}, "seconds_left": 0.0}
         self.expected = seconds_of_files()
-        self.shown = 0.0
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node, ids):  # noqa: ARG002 - xdist's names
         self.state["total"] = len(ids)
         self.total = sum(self.expected.get(part, UNKNOWN) for part in {*map(find_part, ids)})
 
+    def pytest_runtest_logstart(self, nodeid):
+        self.state["running"][nodeid] = time.time()
+        self.write()
+
     def pytest_runtest_logreport(self, report):
         self.seconds[find_part(report.nodeid)] += report.duration
-        self.state["done"] += report.when == "teardown"
+        if report.when not in ("setup", "call"):  # also not known, if its process ended
+            self.state["done"] += 1
+            self.state["running"].pop(report.nodeid, None)
         if report.failed:
             self.state["failed"].append(report.nodeid)
-        if self.file and time.monotonic() - self.shown > 1:
-            self.write()
+        self.write()
 
     def pytest_collectreport(self, report):
         if report.failed:
             self.state["failed"].append(report.nodeid)
 
     def write(self) -> None:
-        self.shown = time.monotonic()
+        if self.file is None:
+            return
         left = self.total - sum(
             min(done, self.expected.get(part, done)) for part, done in self.seconds.items()
         )
         self.state["seconds_left"] = max(left, 0.0)
+        self.state["again"] = self.config.stash.get(AGAIN, [])
         new = self.file.with_suffix(".new")
         new.write_text(json.dumps(self.state), "utf-8")
         new.replace(self.file)
 
     def pytest_sessionfinish(self):
+        self.write()
         if self.file:
-            self.write()
             LAST.parent.mkdir(exist_ok=True)
             seconds = seconds_of_files() | {part: round(s, 1) for part, s in self.seconds.items()}
             LAST.write_text(json.dumps(seconds, indent=1, sort_keys=True) + "\n", "utf-8")
@@ -120,4 +156,4 @@ class Progress:
 def pytest_configure(config):
     if not hasattr(config, "workerinput"):
         # Removed from the environment, because some tests run pytest themselves.
-        config.pluginmanager.register(Progress(os.environ.pop(PROGRESS, None)))
+        config.pluginmanager.register(Progress(config, os.environ.pop(PROGRESS, None)))

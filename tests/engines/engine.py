@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from typing import Any, Protocol
 
@@ -88,6 +89,15 @@ WAIT = """async (end, ...values) => {
     }
     return null;
 }"""
+
+
+def end_process(process: subprocess.Popen) -> None:
+    """End a program, even one that does not react to the usual signal."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 class PageHasLeftError(RuntimeError):

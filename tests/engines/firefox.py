@@ -17,7 +17,7 @@ from typing import Any
 
 import websocket
 
-from tests.engines.engine import HEIGHT, PATIENCE, WIDE, WebDriverActions
+from tests.engines.engine import HEIGHT, PATIENCE, WIDE, WebDriverActions, end_process
 
 PROGRAMS = ("firefox-esr", "firefox")
 # No requests to other hosts; 0 is dark.
@@ -50,7 +50,7 @@ LOADED = f"""url => ({ARRIVED})(url) && document.readyState === 'complete'
 MARK = "() => { window.isBefore = true; return location.href; }"
 LOST = 10  # seconds until a page that has not begun to load is requested again
 LONGEST = 120  # seconds until loading a page or waiting for Firefox fails
-LISTENING = "WebDriver BiDi listening on "
+LISTENING = re.compile(r"WebDriver BiDi listening on (\S+)\n")
 EVENTS = ["log.entryAdded", "network.fetchError"]
 
 
@@ -60,15 +60,29 @@ def installed() -> str | None:
 
 
 @contextmanager
-def running(command: list[str]) -> Iterator[str]:
-    """Start a Firefox; gives the address of its WebDriver BiDi."""
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **quiet) as process:
+def running(command: list[str], log: Path) -> Iterator[str]:
+    """Start a Firefox; gives the address of its WebDriver BiDi.
+
+    Its messages go to a file: a pipe that nobody empties would stop it.
+    """
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file) as process,
+    ):
         try:
-            lines = (line for line in process.stderr if LISTENING in line)
-            yield next(lines).partition(LISTENING)[2].strip()
+            yield read_address(process, log)
         finally:
-            process.terminate()
+            end_process(process)
+
+
+def read_address(process: subprocess.Popen, log: Path) -> str:
+    """Wait until Firefox has written its address."""
+    limit = time.monotonic() + LONGEST
+    while time.monotonic() < limit and process.poll() is None:
+        if address := LISTENING.search(log.read_text("utf-8", "replace")):
+            return address[1]
+        time.sleep(0.05)
+    raise TimeoutError(f"Firefox did not start:\n{log.read_text('utf-8', 'replace')}")
 
 
 class Firefox(WebDriverActions):
@@ -88,7 +102,9 @@ class Firefox(WebDriverActions):
         self.messages: list[str] = []
         self.width = 0
         with ExitStack() as ends:
-            address = ends.enter_context(running([*command, "--remote-debugging-port=0"]))
+            address = ends.enter_context(
+                running([*command, "--remote-debugging-port=0"], folder / "messages.log")
+            )
             self.socket = websocket.create_connection(
                 f"{address}/session", timeout=LONGEST, suppress_origin=True
             )

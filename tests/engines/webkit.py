@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from select import select
 from typing import Any, TextIO
 
 import requests
@@ -22,6 +23,7 @@ from tests.engines.engine import (
     WIDE,
     PageHasLeftError,
     WebDriverActions,
+    end_process,
     until,
 )
 
@@ -59,9 +61,11 @@ def virtual_screen() -> Iterator[str]:
         os.close(into)
         try:
             with os.fdopen(out) as name:
+                if not select([out], [], [], PATIENCE)[0]:
+                    raise TimeoutError("Xvfb did not start.")
                 yield f":{name.readline().strip()}"
         finally:
-            screen.terminate()
+            end_process(screen)
 
 
 @contextmanager
@@ -79,7 +83,7 @@ def running(environment: dict[str, str], log: TextIO) -> Iterator[str]:
                 time.sleep(0.05)
             yield url
         finally:
-            process.terminate()
+            end_process(process)
 
 
 def answers(url: str) -> bool:

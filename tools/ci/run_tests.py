@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ BOOK = LOGS / "book-exit-code"
 PYTHON = sys.executable
 NOT_RUN = -1000  # no exit code is that low
 EVERY = 20  # seconds between two status lines
+LONG = 60  # seconds after which a status line names a test
 # The command that runs one part again.
 AGAIN = {
     "lint": "make lint",
@@ -79,9 +81,10 @@ class Part:
         return True
 
     def stop(self) -> None:
-        """End it and all processes that it has started."""
-        if self.process is not None and self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
+        """End it and all processes that it has started, some of which may run longer than it."""
+        if self.process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGTERM)
 
 
 def parts(workers: int, *, full: bool) -> list[Part]:
@@ -102,7 +105,8 @@ def progress() -> dict[str, Any]:
     try:
         state: dict[str, Any] = json.loads(PROGRESS.read_text("utf-8"))
     except FileNotFoundError:
-        return {"done": 0, "total": 0, "failed": [], "seconds_left": 0.0}
+        empty: dict[str, list[str]] = {"failed": [], "again": []}
+        return {"done": 0, "total": 0, "running": {}, "seconds_left": 0.0, **empty}
     return state
 
 
@@ -120,8 +124,10 @@ def status(all_parts: Sequence[Part], start: float, workers: int) -> str:
         if part.process is not None and part.code is None
     ]
     tests = f"{state['done']} of {state['total']} tests, {len(state['failed'])} failed"
-    left = state["seconds_left"] / workers
-    return f"{clock(now - start)}  {', '.join(running)}; {tests}; about {clock(left)} of tests left"
+    left = f"about {clock(state['seconds_left'] / workers)} of tests left"
+    times = {test: time.time() - began for test, began in state["running"].items()}
+    long = [f"{test} for {clock(seconds)}" for test, seconds in times.items() if seconds > LONG]
+    return f"{clock(now - start)}  {'; '.join([', '.join(running), tests, left, *long])}"
 
 
 def report(part: Part) -> str:
@@ -178,6 +184,8 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
             print(status(all_parts, start, workers), flush=True)
         time.sleep(0.2)
     print(table(all_parts, time.monotonic() - start))
+    if again := progress()["again"]:
+        print("\n".join([f"\nRun again, because they ended their process (see {LOGS}):", *again]))
     if commands := list(failures(all_parts)):
         print("\n".join(["\nTo run only what failed or was not run:", *commands]))
     return sum(bool(part.code) for part in all_parts)

@@ -58,6 +58,14 @@ def test_each_failed_test_gets_the_command_that_runs_only_it(logs):
     ]
 
 
+def test_tests_that_ended_their_process_are_listed_even_if_all_passed(logs, capsys):
+    (logs / "progress.json").write_text(
+        json.dumps({"failed": [], "again": ["tests/a.py::test_one"]})
+    )
+    assert run([program("tests", "")], workers=2) == 0
+    assert capsys.readouterr().out.endswith("):\ntests/a.py::test_one\n")
+
+
 def test_every_part_names_a_part_to_wait_for_and_a_command_to_run_it_again():
     for full in (False, True):
         names = [part.name for part in parts(2, full=full)]

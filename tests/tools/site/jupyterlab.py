@@ -19,6 +19,8 @@ import pytest
 from nbformat import v4
 from playwright.sync_api import Page, expect
 
+from tests.engines.engine import end_process
+
 START = 60  # seconds
 
 
@@ -61,8 +63,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         wait_for(server, f"{address}/api/status")
         yield address
     finally:
-        server.terminate()
-        server.wait(30)
+        end_process(server)
 
 
 def write_notebook(path: Path, *sources: str) -> None:
