@@ -23,6 +23,11 @@ SCORES = "(batch, [heads,] num_queries, num_keys)"
 MISSING: Any = None
 
 
+def see_recipe(name: str) -> str:
+    """The end of a message that has a recipe in the book, by the recipe's short name."""
+    return f'; see: recipes, "{name}"'
+
+
 def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
     """Refuse what is not a floating-point tensor with 3 or 4 axes."""
     check_dense(name, tensor)
