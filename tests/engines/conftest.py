@@ -34,8 +34,7 @@ OTHERS = {
 }
 # Pages without figures, of which the glossary and the search are enough.
 LEFT_OUT = [
-    f"chapters/{name}"
-    for name in ("summary", "mask-table", "api", "bibliography", "teaching", "your-progress")
+    f"chapters/{name}" for name in ("summary", "api", "bibliography", "teaching", "your-progress")
 ]
 
 
