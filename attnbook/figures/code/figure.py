@@ -29,6 +29,11 @@ class CodeTask(Figure):
 
     Raises:
         ValueError: there is no such task on plain lists.
+
+    Example:
+        >>> from attnbook.figures import CodeTask
+        >>> CodeTask("softmax-by-hand").task["name"]
+        'softmax-by-hand'
     """
 
     _esm = module("code/figure.js")

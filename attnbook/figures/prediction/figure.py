@@ -49,6 +49,13 @@ class Prediction(Figure):
     Raises:
         ValueError: a wrong answer is right, or equal to another; or the numbers are
             not finite, or not as many as their labels.
+
+    Example:
+        >>> from attnbook.figures import Prediction
+        >>> Prediction("The shape of the scores:", (2, 3), {"You swapped the axes": (3, 2)})
+        Prediction: The shape of the scores:
+        right: (2, 3)
+        (3, 2): You swapped the axes
     """
 
     _esm = module("prediction/figure.js")

@@ -33,6 +33,11 @@ def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
 
     Raises:
         ValueError: there is no such model, or its file is damaged.
+
+    Example:
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> book_model("small").translate(["3 May 2024"])[0].output
+        '2024-05-03'
     """
     if name not in BOOK:
         raise ValueError(f"name must be one of {', '.join(BOOK)}, got {name!r}")
@@ -52,6 +57,16 @@ def save_checkpoint(
     Raises:
         TypeError: JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from attnbook.models.translator import checkpoints
+        >>> with TemporaryDirectory() as folder:
+        ...     path = f"{folder}/mine.safetensors"
+        ...     checkpoints.save_checkpoint(path, checkpoints.book_model("small"))
+        ...     model = checkpoints.load_checkpoint(path)
+        >>> model.translate(["3 May 2024"])[0].output
+        '2024-05-03'
     """
     check_kind("model", model, Translator)
     about = {
@@ -79,6 +94,16 @@ def load_checkpoint(
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, is something else, or reads other characters.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from attnbook.models.translator import checkpoints
+        >>> with TemporaryDirectory() as folder:
+        ...     path = f"{folder}/mine.safetensors"
+        ...     checkpoints.save_checkpoint(path, checkpoints.book_model("small"))
+        ...     model = checkpoints.load_checkpoint(path)
+        >>> model.translate(["3 May 2024"])[0].output
+        '2024-05-03'
     """
     path = check_path(path)
     check_device(device)
