@@ -33,6 +33,12 @@ HEADS = "(batch, num_kv_heads, num_tokens, size)"
 class CacheStep(NamedTuple):
     """What the layers need to know of a step: where its tokens are stored, and what they see.
 
+    Args:
+        slots: where each token is stored, `(batch, num_tokens)`.
+        real: booleans of the same shape, False for padding.
+        positions: of the tokens, of the same shape.
+        visible: which slots each token sees, booleans, `(batch, 1, num_tokens, num_slots)`.
+
     Example:
         >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
         >>> with cache.step(3) as step:

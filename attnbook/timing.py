@@ -65,15 +65,27 @@ class Race:
         return next(iter(self.seconds))
 
     def times_as_fast(self, name: str, than: str | None = None) -> Quartiles:
-        """How many times as fast as another program, or the first: paired round by round."""
+        """How many times as fast as another program, or the first: paired round by round.
+
+        Raises:
+            ValueError: there is no such program.
+        """
         return quartiles(theirs / own for own, theirs in self._pairs(name, than))
 
     def seconds_more(self, name: str, than: str | None = None) -> Quartiles:
-        """How many seconds more a call takes than another program's, or the first's."""
+        """How many seconds more a call takes than another program's, or the first's.
+
+        Raises:
+            ValueError: there is no such program.
+        """
         return quartiles(own - theirs for own, theirs in self._pairs(name, than))
 
     def one_call(self, name: str) -> Quartiles:
-        """How many seconds a call takes."""
+        """How many seconds a call takes.
+
+        Raises:
+            ValueError: there is no such program.
+        """
         return quartiles(self._of(name))
 
     def _pairs(self, name: str, than: str | None) -> zip[tuple[float, float]]:

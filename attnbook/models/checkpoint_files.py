@@ -121,7 +121,9 @@ def read_notes(path: Path | str) -> dict[str, Any]:
     """Read the notes that were saved with a model.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_weights` does; or there are no notes.
+        TypeError: `path` cannot be a path.
+        FileNotFoundError: there is no such file.
+        ValueError: the file is damaged, is something else, or has no notes.
 
     Example:
         >>> from tempfile import TemporaryDirectory

@@ -47,8 +47,8 @@ class Prediction(Figure):
     "shown" at the end.
 
     Raises:
-        ValueError: a wrong answer is right, or equal to another; or the numbers are
-            not finite, or not as many as their labels.
+        ValueError: a wrong answer is right, or equal to another; a choice has none; or the
+            numbers are not finite, or not as many as their labels.
 
     Example:
         >>> from attnbook.figures import Prediction

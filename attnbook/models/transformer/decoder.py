@@ -40,6 +40,10 @@ BATCH = 256  # texts read together
 class Lines(NamedTuple):
     """Tokens of texts to learn from: each symbol is the target of the one before it.
 
+    Args:
+        tokens: `(batch, longest)`, padded.
+        valid_lens: of the texts, `(batch,)`.
+
     Example:
         >>> from attnbook.models.transformer.decoder import Lines
         >>> Lines(torch.tensor([[3, 4, 5]]), torch.tensor([3])).targets
@@ -59,6 +63,12 @@ class Reading(NamedTuple):
     """A text, what a decoder predicted at each symbol, and where its heads attended.
 
     All tensors are on the CPU; `guesses[i]` is the likeliest symbol to follow `text[: i + 1]`.
+
+    Args:
+        text: what was read.
+        guesses: as many symbols.
+        probabilities: `(num_positions, num_characters)`, in the order of `vocabulary.characters`.
+        weights: `(num_layers, num_heads, num_positions, num_positions)`.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder

@@ -40,7 +40,7 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
     """Give the share of the predictable symbols that the model predicts.
 
     Raises:
-        ValueError: there are no lines, or no symbol that can be predicted.
+        TypeError, ValueError: there are no lines, or no symbol that can be predicted.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder
@@ -79,7 +79,7 @@ def previous_score(
     """Average, over all queries but the first, the weight on the key just before.
 
     Raises:
-        ValueError: the weights are not square, or of one position only.
+        TypeError, ValueError: the weights are not square, or of one position only.
 
     Example:
         >>> from attnbook.models.transformer.grading import previous_score
@@ -109,7 +109,7 @@ def induction_score(
     Only queries whose symbol occurred earlier count; without one the score is 0.
 
     Raises:
-        ValueError: the weights are not one row and one column for each symbol.
+        TypeError, ValueError: the weights are not one row and one column for each symbol.
 
     Source: after Olsson et al. (2022), who call such heads induction heads.
 
@@ -148,7 +148,7 @@ def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
     """Grade each head by both scores, averaged over lines.
 
     Raises:
-        ValueError: there are no lines.
+        TypeError, ValueError: there are no lines.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder
@@ -173,7 +173,7 @@ def chance(repeats: Sequence[Repeat]) -> HeadScore:
     """Grade a head that attends equally to every key that it may attend to.
 
     Raises:
-        ValueError: there are no lines.
+        TypeError, ValueError: there are no lines.
 
     Example:
         >>> from attnbook.models.transformer.grading import chance
@@ -196,7 +196,7 @@ def knock_outs(
     """Give the accuracy without each group of heads.
 
     Raises:
-        ValueError: there are no lines, or no such head.
+        TypeError, ValueError: there are no lines, or no such head.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder

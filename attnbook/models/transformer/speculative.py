@@ -32,6 +32,12 @@ DRAFT, ACCEPT, DRAW = range(3)
 class Speculation(NamedTuple):
     """What `speculate` has written, and how often a draft was right.
 
+    Args:
+        texts: with what was added.
+        calls: of the model that checks.
+        drafted: how many symbols the draft model wrote.
+        accepted: how many of them stayed.
+
     Example:
         >>> from attnbook.models.transformer.speculative import Speculation
         >>> Speculation(texts=["abab"], calls=1, drafted=2, accepted=1).accepted

@@ -128,6 +128,9 @@ def _check_date(date: datetime.date) -> None:
 def pairs(dates: Sequence[WrittenDate]) -> list[tuple[str, str]]:
     """Give what a translator learns from: each text with its ISO date.
 
+    Raises:
+        TypeError: `dates` is no list of dates.
+
     Example:
         >>> import datetime
         >>> from attnbook.models.translator.dates import pairs, write_date
@@ -145,12 +148,13 @@ def joined_pairs(
     Each date is used once, in order, so test dates stay out of training.
 
     Args:
-        dates: at least one.
+        dates: any number; none give none.
         most: dates in a text at most, at least 1.
         seed: any whole number.
 
     Raises:
-        TypeError, ValueError: `most` is below 1, or `seed` no whole number.
+        TypeError, ValueError: `dates` is no list of dates, `most` is below 1, or `seed` no whole
+            number.
 
     Example:
         >>> import datetime

@@ -19,6 +19,12 @@ Change = Callable[[Tensor, int], Tensor]
 class Encoded(NamedTuple):
     """A batch of texts as the decoder gets it; `projected_keys` only if it attends.
 
+    Args:
+        states: of the characters, `(batch, num_keys, num_hiddens)`.
+        whole: of the whole texts, `(batch, num_hiddens)`.
+        valid_lens: of the texts, `(batch,)`.
+        projected_keys: `(batch, num_keys, score_hiddens)`, or None.
+
     Example:
         >>> from attnbook.models.translator.checkpoints import book_model
         >>> model = book_model("small")

@@ -85,7 +85,7 @@ def exact_match(dates: Sequence[WrittenDate], translations: Sequence[Translation
     """Give the share of dates whose whole output is right.
 
     Raises:
-        ValueError: there are no dates, or not as many translations.
+        TypeError, ValueError: there are no dates, or not as many translations.
 
     Example:
         >>> import datetime
@@ -127,8 +127,8 @@ def exact_match_by_length(
         starts: the shortest length of each group; a group without texts is left out.
 
     Raises:
-        ValueError: there are no dates, or not as many translations; or a text is shorter
-            than all groups.
+        TypeError, ValueError: there are no dates, or not as many translations; or a text is
+            shorter than all groups.
 
     Example:
         >>> import datetime
@@ -162,6 +162,12 @@ def _find_group(starts: Sequence[int], text: str) -> int:
 def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
     """Make the weights of a model that attends equally to every character.
 
+    Returns:
+        `(10, len(text))` for each date, as its ISO form has ten characters.
+
+    Raises:
+        TypeError: `dates` is no list of dates.
+
     Example:
         >>> import datetime
         >>> from attnbook.models.translator.dates import write_date
@@ -176,6 +182,12 @@ def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
 
 def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
     """Make the weights of a model that attends from left to right as it writes.
+
+    Returns:
+        `(10, len(text))` for each date, as its ISO form has ten characters.
+
+    Raises:
+        TypeError: `dates` is no list of dates.
 
     Example:
         >>> import datetime
@@ -198,6 +210,7 @@ def looked(translations: Iterable[Translation]) -> list[Tensor]:
     """Collect the weights of translations.
 
     Raises:
+        TypeError: `translations` is no list of translations.
         ValueError: a model without attention made them, or one that does not store its weights.
 
     Example:
@@ -228,7 +241,8 @@ def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, 
         weights: one `(steps, len(text))` for each date; step t wrote character t.
 
     Raises:
-        ValueError: there are no dates, or the weights are not one per character of their text.
+        TypeError, ValueError: there are no dates, or the weights are not one per character of
+            their text.
 
     Example:
         >>> import datetime
@@ -252,6 +266,9 @@ def grade_by_locale(
     dates: Sequence[WrittenDate], weights: Sequence[Tensor]
 ) -> dict[str, dict[str, Grade]]:
     """Grade each field, as `grade` does, for each locale on its own.
+
+    Raises:
+        TypeError, ValueError: as `grade`.
 
     Example:
         >>> import datetime

@@ -65,7 +65,7 @@ def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect
     Pinter (2019), "Attention is not not Explanation"; the changes here are our own.
 
     Raises:
-        ValueError: the model has no attention, or there are no dates.
+        TypeError, ValueError: the model has no attention, or there are no dates.
 
     Example:
         >>> import datetime

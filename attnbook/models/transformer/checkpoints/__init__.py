@@ -40,6 +40,9 @@ class Snapshots:
 
     After training, `kept` holds the weights by step.
 
+    Raises:
+        TypeError, ValueError: an argument has another type or range.
+
     Example:
         >>> from attnbook.models.training import Plan, fit
         >>> from attnbook.models.transformer.checkpoints import Snapshots, book_decoder
@@ -150,7 +153,7 @@ def save_decoder(
 
     Raises:
         ValueError: there are no snapshots.
-        TypeError: JSON cannot hold the notes.
+        TypeError: an argument is of another type, or JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
 
     Example:

@@ -32,7 +32,7 @@ def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
     """Load one of the book's trained models, ready to translate.
 
     Raises:
-        ValueError: there is no such model, or its file is damaged.
+        ValueError: there is no such model or device, or the file is damaged.
 
     Example:
         >>> from attnbook.models.translator.checkpoints import book_model
@@ -55,7 +55,7 @@ def save_checkpoint(
         notes: anything else to store, as JSON can hold it: keys become strings.
 
     Raises:
-        TypeError: JSON cannot hold the notes.
+        TypeError: an argument is of another type, or JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
 
     Example:
@@ -92,6 +92,7 @@ def load_checkpoint(
         source: characters that it must read; None accepts any.
 
     Raises:
+        TypeError: `path` cannot be a path.
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, is something else, or reads other characters.
 
