@@ -26,7 +26,7 @@ MOST = 8  # numbers to type
 
 
 class Prediction(Figure):
-    """Asks before it shows: for a choice, a number, or a row of numbers.
+    """A question that comes before its answer: for a choice, a number, or a row of numbers.
 
     A wrong answer is struck out, and explained if it is a common mistake; after two
     tries the reader can ask for the answer. On the book's pages what follows stays folded

@@ -145,7 +145,7 @@ def _check_square(weights: Tensor, at_least: int) -> None:
 
 
 def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
-    """Grade each head by both scores, averaged over lines.
+    """Grade each head by its previous score and its induction score, averaged over lines.
 
     Raises:
         TypeError, ValueError: there are no lines.

@@ -120,7 +120,7 @@ def exact_match_by_length(
     translations: Sequence[Translation],
     starts: Sequence[int] = (1, 11, 16, 21, 26),
 ) -> dict[int, Share]:
-    """Give the share that is right for texts of each length, in groups.
+    """Give the share of dates that is right for texts of each length, in groups.
 
     Args:
         dates, translations: as many of one as of the other, at least one.
@@ -207,7 +207,7 @@ def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
 
 
 def looked(translations: Iterable[Translation]) -> list[Tensor]:
-    """Collect the weights of translations.
+    """Collect the attention weights of translations.
 
     Raises:
         TypeError: `translations` is no list of translations.
@@ -231,7 +231,7 @@ def looked(translations: Iterable[Translation]) -> list[Tensor]:
 
 
 def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, Grade]:
-    """Grade each field's weights, averaged over its digits in all dates.
+    """Grade each field's attention weights, averaged over its digits in all dates.
 
     A digit that was never written has no weights; it counts as a miss. Where several
     characters share the peak, each counts for its part.

@@ -29,7 +29,7 @@ BOOK = _names()
 
 
 def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
-    """Load one of the book's trained models, ready to translate.
+    """Load one of the book's trained translators, ready to translate.
 
     Raises:
         ValueError: there is no such model or device, or the file is damaged.
@@ -47,7 +47,7 @@ def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
 def save_checkpoint(
     path: Path | str, model: Translator, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a model to a file; anyone who reads it meanwhile sees the old file or the new one.
+    """Write a translator to a file; anyone who reads it meanwhile sees the old or the new one.
 
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
@@ -84,7 +84,7 @@ def load_checkpoint(
     *,
     source: Vocabulary | None = None,
 ) -> Translator:
-    """Load a model, ready to translate.
+    """Load a translator from a file that `save_checkpoint` wrote, ready to translate.
 
     Args:
         path: a file that `save_checkpoint` wrote.
