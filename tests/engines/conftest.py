@@ -37,6 +37,7 @@ LEFT_OUT = [
     f"chapters/{name}"
     for name in ("summary", "mask-table", "api", "bibliography", "teaching", "your-progress")
 ]
+LEFT_OUT += [page for page in PAGES if page.startswith("chapters/api-")]
 
 
 class View(NamedTuple):

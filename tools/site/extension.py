@@ -21,6 +21,8 @@ from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
+    api,
+    api_entries,
     code_cells,
     deeper,
     descriptions,
@@ -150,6 +152,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    api.setup(app)
+    api_entries.setup(app)
     code_cells.setup(app)
     deeper.setup(app)
     descriptions.setup(app)
