@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
@@ -80,6 +81,8 @@ ADD = """async () => {
 FEW = 500  # elements; a chapter has six thousand
 
 
+# Weekly: the end of tracing has no time limit. `test_styles.py` checks the rules in every run.
+@pytest.mark.weekly
 def test_an_element_that_is_added_leaves_the_style_of_all_others(browser, home):
     with opened(browser, home + CHAPTER, NARROW) as (tab, _):
         browser.start_tracing(page=tab, categories=["devtools.timeline"])
