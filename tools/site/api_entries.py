@@ -47,10 +47,11 @@ def shorten_signature(text: str | None) -> str | None:
 def shorten_heading(content: nodes.Element) -> None:
     """Leave the shape of a property to the table, too."""
     for heading in content.parent.findall(addnodes.desc_signature):
-        for annotation in heading.findall(addnodes.desc_annotation):
+        for annotation in [*heading.findall(addnodes.desc_annotation)]:
             text = annotation.astext()
             if SHAPE.search(text):
-                annotation.children = [nodes.Text(SHAPE.sub("Tensor", text))]
+                annotation.clear()
+                annotation.append(nodes.Text(SHAPE.sub("Tensor", text)))
 
 
 def axes(names: str) -> str:
