@@ -36,6 +36,7 @@ OTHERS = {
 LEFT_OUT = [
     f"chapters/{name}" for name in ("summary", "api", "bibliography", "teaching", "your-progress")
 ]
+LEFT_OUT += [page for page in PAGES if page.startswith("chapters/api-")]
 
 
 class View(NamedTuple):

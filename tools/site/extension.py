@@ -21,6 +21,8 @@ from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
+    api,
+    api_entries,
     code_cells,
     deeper,
     descriptions,
@@ -41,6 +43,9 @@ from tools.site import (
 
 LICENSES = "Text: CC BY 4.0. Code: MIT."
 
+# A page with others below it, in the sidebar; and a signature with a line for each argument.
+TOGGLE = re.compile(r">([^<>]+)</a>\s*<details([^>]*)><summary>")
+SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
 EMPTY_HEADER = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
 
 logger = logging.getLogger(__name__)
@@ -140,6 +145,29 @@ def drop_citation_roles(context: dict[str, Any]) -> None:
     context["body"] = body
 
 
+def drop_lists_of_arguments(context: dict[str, Any]) -> None:
+    """Turn the list in a long signature, which describes nothing, into lines (axe)."""
+
+    def with_lines(signature: re.Match[str]) -> str:
+        lines = re.sub(r"<(/?)d[ld]>", r"<\1span>", signature[0])
+        return lines.replace("<span>", '<span class="attnbook-lines">')
+
+    context["body"] = SIGNATURE.sub(with_lines, context.get("body", ""))
+
+
+def name_toggles(context: dict[str, Any]) -> None:
+    """Name the button that shows the pages below another one in the sidebar (axe)."""
+    if not (toctree := context.get("generate_toctree_html")):
+        return
+
+    def generate(kind: str, **options: Any) -> Any:  # noqa: ANN401 - as in the theme
+        html = toctree(kind, **options)
+        named = r'>\1</a><details\2><summary aria-label="Pages below \1">'
+        return TOGGLE.sub(named, str(html)) if kind == "sidebar" else html
+
+    context["generate_toctree_html"] = generate
+
+
 def drop_empty_headers(context: dict[str, Any]) -> None:
     """Turn each empty table header into a plain cell (axe)."""
     context["body"] = EMPTY_HEADER.sub("<td></td>", context.get("body", ""))
@@ -150,6 +178,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    api.setup(app)
+    api_entries.setup(app)
     code_cells.setup(app)
     deeper.setup(app)
     descriptions.setup(app)
@@ -172,6 +202,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", describe_origin)
     app.connect("config-inited", use_executions_of_make)
     app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
-    app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_citation_roles(page))
-    app.connect("html-page-context", lambda _app, _name, _, page, _tree: drop_empty_headers(page))
+    for work in (drop_citation_roles, drop_empty_headers, drop_lists_of_arguments):
+        app.connect("html-page-context", lambda _app, _name, _, page, _tree, f=work: f(page))
+    # After the theme has set what makes the sidebar.
+    app.connect(
+        "html-page-context",
+        lambda _app, _name, _, page, _tree: name_toggles(page),
+        priority=600,
+    )
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,6 +22,7 @@ from tools.site import publishing
 
 FILE = "chapters/redirects.toml"
 FRONT_DOOR = "index"
+NAMES = "attnbook.*"  # a key of the table: the entries of all names of the package
 # The text is the same on all pages, so that one hash allows it in a Content-Security-Policy.
 SCRIPT = """{
   const moved = new Map(Object.entries(JSON.parse(document.currentScript.dataset.moved)));
@@ -68,6 +69,22 @@ def read_redirects(app: Sphinx, config: Config) -> None:
     config.book_redirects = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
+def moved_from(app: Sphinx, page: str) -> Moved:
+    """The new addresses of a page's sections, and of the names of the package if the table says so.
+
+    Sphinx knows where each name is described.
+    """
+    moved: Moved = app.config.book_redirects[page]
+    if NAMES not in moved:
+        return moved
+    entries = {
+        anchor: f"{other.removeprefix('chapters/')}#{anchor}"
+        for _, _, _, other, anchor, _ in app.env.get_domain("py").get_objects()
+        if other != f"chapters/{page}"
+    }
+    return entries | {anchor: new for anchor, new in moved.items() if anchor != NAMES}
+
+
 def docname(target: str) -> str:
     """The page that a target of the table is on, as Sphinx names it."""
     return f"chapters/{target.partition('#')[0]}"
@@ -92,9 +109,10 @@ def title_of(app: Sphinx, page: str) -> str:
 
 def redirect_sections(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Give a page that still exists the script, and links for readers without JavaScript."""
-    moved: Moved = app.config.book_redirects.get(page.removeprefix("chapters/"), {})
-    if not moved or page not in app.env.all_docs:
+    name = page.removeprefix("chapters/")
+    if name not in app.config.book_redirects or page not in app.env.all_docs:
         return
+    moved = moved_from(app, name)
     context["metatags"] = script(moved) + context.get("metatags", "")
     context["body"] += "".join(
         SECTION.format(anchor=anchor, address=address(target), title=title_of(app, docname(target)))
@@ -141,7 +159,8 @@ def write_pages(app: Sphinx, error: Exception | None) -> None:
         return
     first = app.config.root_doc
     write_page(app, FRONT_DOOR, {"": first}, first)
-    for page, moved in app.config.book_redirects.items():
+    for page in app.config.book_redirects:
+        moved = moved_from(app, page)
         wrong = [*faults(app, page, moved)]
         for fault in wrong:
             logger.warning("%s: %s", FILE, fault)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
+from html import unescape
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site.site_checks import opened
 from tools import ROOT
-from tools.site.redirects import FILE, address, script
+from tools.site.api import rooms
+from tools.site.redirects import FILE, NAMES, address, script
 
 TABLE = tomllib.loads((ROOT / FILE).read_text("utf-8"))
 MOVED = {
     f"{page}.html{anchor and '#'}{anchor}": address(target)
     for page, moved in TABLE.items()
     for anchor, target in moved.items()
+    if anchor != NAMES
 }
 GONE, SECTION = "self-attention-and-position.html", "masks.html#one-mask-many-words"
 
@@ -28,7 +33,20 @@ def chapters(request, home, site):
 
 def test_each_old_page_has_the_script_with_all_its_addresses(site):
     for page, moved in TABLE.items():
-        assert script(moved) in (site / "chapters" / f"{page}.html").read_text("utf-8")
+        html = (site / "chapters" / f"{page}.html").read_text("utf-8")
+        assert NAMES in moved or script(moved) in html
+
+
+def test_the_page_of_the_api_leads_to_each_name_wherever_it_is_described(site):
+    html = (site / "chapters" / "api.html").read_text("utf-8")
+    moved = json.loads(unescape(re.search(r'data-moved="(.*?)"', html)[1]))
+    typed = {anchor: address(target) for anchor, target in TABLE["api"].items() if anchor != NAMES}
+    assert typed.items() <= moved.items()
+    for room in rooms():
+        for name in room.names:
+            assert moved[name] == f"{room.page.removeprefix('chapters/')}.html#{name}"
+    assert moved["attnbook.MultiHeadAttention.from_torch"].startswith("api-layers.html#")
+    assert moved["module-attnbook.masking.rules"].startswith("api-masks.html#")
 
 
 @pytest.mark.few(1)

@@ -1,0 +1,161 @@
+"""The pages of the API: the index, tables of shapes, and links to what explains a name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+import torch
+
+import attnbook
+from attnbook.figures import AttentionFigure
+from tests.tools.site.published_book import build, write
+from tools.site.api import call, rooms
+from tools.site.api_entries import axes, shapes, shorten_signature, write_entry
+
+NAMES = [name for room in rooms() for name in room.names]
+LINK = re.compile(r'<li><p><a class="reference internal" href="(api-[\w-]+)\.html#([\w.]+)"')
+REQUIRED = {
+    "MultiHeadAttention": ["key_size", "query_size", "value_size", "num_hiddens", "num_heads"],
+    "AdditiveAttention": ["key_size", "query_size", "num_hiddens"],
+    "MLPAttention": ["key_size", "query_size", "units"],
+    "masked_softmax": ["scores"],
+}
+
+
+def text_of(html):
+    """The text of a piece of HTML, in one line."""
+    return " ".join(re.sub(r"<[^>]*>", "", html).split())
+
+
+def entry(site, name):
+    """The HTML of an entry of the built book."""
+    (page,) = [room.page for room in rooms() if name in room.names]
+    html = (site / f"{page}.html").read_text("utf-8")
+    return html.partition(f'id="{name}"')[2].partition('<dl class="py ')[0]
+
+
+def test_the_index_lists_every_public_name_once_and_leads_to_its_page(site):
+    html = (site / "chapters" / "api.html").read_text("utf-8")
+    listed = [(f"chapters/{page}", name) for page, name in LINK.findall(html)]
+    assert listed == [(room.page, name) for room in rooms() for name in room.names]
+    assert len({*NAMES}) == len(NAMES) > len(attnbook.__all__)
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_required_argument_is_shown_without_a_default(name):
+    arguments = re.split(r", ", call(f"attnbook.{name}").strip("()"))
+    assert [it for it in arguments if "=" not in it and it != "*"] == REQUIRED[name]
+
+
+def test_on_its_page_a_signature_has_each_required_argument_without_a_default(site):
+    signature = text_of(entry(site, "attnbook.MultiHeadAttention").partition("</dt>")[0])
+    for argument in REQUIRED["MultiHeadAttention"]:
+        assert f"{argument}: int," in signature
+    assert "dropout: float = 0.0," in signature
+
+
+def test_the_table_of_shapes_has_each_tensor_and_what_is_returned():
+    scores = "(batch, *heads, queries, keys)"
+    found = {argument: (names, dtype) for argument, names, dtype in shapes(attnbook.masked_softmax)}
+    assert found["scores"] == (scores, "float")
+    assert found["valid_lens"] == ("(batch, *queries)", "any, or None")
+    assert found[""] == (scores, "float")
+    assert {*found} - {""} <= {*inspect.signature(attnbook.masked_softmax).parameters}
+    assert "causal" not in found
+    assert [argument for argument, *_ in shapes(AttentionFigure.attention_weights)] == [""]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [("", "()"), (" batch", "(batch,)"), ("... keys", "(…, keys)"), ("_ one", "(any, one)"),
+     ("#batch *ones num_keys", "(batch or 1, *ones, num_keys)")],
+)  # fmt: skip
+def test_axes_are_shown_as_a_shape(names, shown):
+    assert axes(names) == shown
+
+
+def test_a_signature_leaves_shapes_to_the_table():
+    text = "(q: Float[Tensor, 'batch *heads'], *, mask: Bool[Tensor, \"keys\"] | None = None)"
+    assert shorten_signature(text) == "(q: Tensor, *, mask: Tensor | None = None)"
+    assert shorten_signature(None) is None
+
+
+class Environment:
+    """What an entry needs of Sphinx."""
+
+    def __init__(self, folder):
+        self.srcdir = folder
+
+    def note_dependency(self, file):
+        """Sphinx would read the page again when this file changes."""
+        assert file == "chapters/explained.toml"
+
+
+DOCSTRING = """Average.
+
+Source: someone (2015),
+on two lines.
+
+Raises:
+    ValueError: it is wrong.
+
+See Also:
+    pool, masked_softmax
+
+Example:
+    >>> 1 + 1
+    2
+
+Args:
+    x: a number.
+
+More about it."""
+
+
+def test_the_parts_of_an_entry_have_one_order(tmp_path):
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters" / "explained.toml").write_text('"attnbook.f" = "masks#a-window"\n')
+
+    def average(x): ...
+
+    average.__annotations__ = {"x": 'Float[Tensor, "batch"]'}
+    lines = DOCSTRING.splitlines()
+    write_entry(Environment(tmp_path), "attnbook.f", average, lines)
+    parts = [
+        "Average.", "More about it.", "Args:", "    x: a number.", "   * - ``x``", "Example:",
+        "    >>> 1 + 1", "Raises:", "Source: someone (2015),", "on two lines.",
+        ":explained:`masks#a-window`", "See also: :py:obj:`.pool`, :py:obj:`.masked_softmax`",
+    ]  # fmt: skip
+    assert [line for line in lines if line in parts] == parts
+    assert "     - ``(batch,)``" in lines
+
+
+def test_on_its_page_an_entry_links_the_section_that_explains_it(site):
+    html = entry(site, "attnbook.masked_softmax")
+    assert 'href="masked-softmax.html#' in html.partition("Explained in: ")[2]
+    assert torch.Tensor.__name__ in text_of(html)
+
+
+PAGE = (
+    "# API: layers\n\n```{eval-rst}\n.. autofunction:: attnbook.pool\n"
+    ".. autofunction:: attnbook.dot_score\n```\n"
+)
+EXPLAINED = (
+    '"attnbook.pool" = "second#no-such-section"\n"attnbook.no_such_name" = "second#second-last"\n'
+)
+
+
+def test_a_name_without_a_section_that_explains_it_stops_the_build(tmp_path):
+    book = write(tmp_path)
+    (book / "chapters" / "api-layers.md").write_text(PAGE)
+    (book / "chapters" / "explained.toml").write_text(EXPLAINED)
+    with (book / "_toc.yml").open("a") as contents:
+        contents.write("  - file: chapters/api-layers\n")
+    status, output = build(book)
+    assert status
+    assert "names no section that explains attnbook.dot_score" in output
+    assert "explains attnbook.no_such_name, which no page of the API lists" in output
+    assert "'no-such-section'" in output
+    assert "explains attnbook.pool" not in output
