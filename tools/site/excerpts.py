@@ -75,7 +75,7 @@ class Titles(SearchEnglish):
 
     lang = "titles"
 
-    def word_filter(self, word: str) -> bool:
+    def word_filter(self, word: str) -> bool:  # noqa: ARG002
         """Whether a word is in the index."""
         return False
 
