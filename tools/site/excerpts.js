@@ -3,11 +3,9 @@
 (() => {
   "use strict";
 
-  const { find, findLiterally, corrected, searchedWords } = attnbookFind;
+  const { find, foundWords, corrected, searchedWords } = attnbookFind;
   const root = document.documentElement.dataset.content_root ?? "";
   const typed = (new URLSearchParams(location.search).get("q") ?? "").trim();
-  const literal = typed.toLowerCase();
-  const isLiteral = literal !== "" && splitQuery(literal).every((word) => word.length < 3);
   const { fetch } = window;
   const quote = Search.makeSearchSummary;
   /** @type {Place[]} */
@@ -22,18 +20,16 @@
   /** @param {string} text */
   const escaped = (text) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-  // A short query, such as "√d", is searched as it is typed, if it is no synonym.
   Search._parseQuery = (text) => {
-    const others = searchedWords(text);
-    const words = new Set(isLiteral && !others.length ? [literal] : others);
+    const words = new Set(searchedWords(corrected(text, 1)));
     if (SPHINX_HIGHLIGHT_ENABLED) localStorage.setItem("sphinx_highlight_terms", [...words].join(" "));
     return [text, words, new Set(), words, new Set()];
   };
 
   Search._performSearch = (text) => {
     document.getElementById("search-progress")?.replaceChildren();
-    query = isLiteral ? text : corrected(text, 1);
-    hits = isLiteral && !searchedWords(text).length ? findLiterally(literal) : find(query);
+    query = corrected(text.trim(), 1);
+    hits = find(query);
     // Sphinx draws the last one first.
     return hits.toReversed().map(({ page, anchor, title, pageTitle, kind, score }) => {
       const shown = title === pageTitle ? title : `${pageTitle} > ${title}`;
@@ -45,9 +41,10 @@
   Search.htmlToText = (page, anchor) =>
     hits.find((hit) => hit.page === page && (anchor ? `#${hit.anchor}` === anchor : hit.kind === "page"))?.text ?? "";
 
-  // Without any of the words, the quote is the beginning.
-  /** @param {string} page @param {Set<string>} words @param {string} anchor */
-  Search.makeSearchSummary = (page, words, anchor) => quote(page, ["", ...[...words].toReversed()], anchor);
+  // Sphinx quotes the last of these that is in the text: without any, the beginning.
+  /** @param {string} page @param {Set<string>} _words @param {string} anchor */
+  Search.makeSearchSummary = (page, _words, anchor) =>
+    quote(page, ["", ...foundWords(query, Search.htmlToText(page, anchor)).toReversed()], anchor);
 
   // Sphinx's messages.
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Sphinx replaces it.
@@ -61,10 +58,10 @@
   }
 
   function explainNoHits() {
-    if (!isLiteral && !searchedWords(typed).length)
+    if (!searchedWords(typed).length)
       return `“${typed}” did not match: such words are on every page. Add a word that names what you look for.`;
     const better = corrected(typed, 2);
-    return isLiteral || better === typed
+    return better === typed
       ? `“${typed}” did not match any page. Check its spelling, or try another word.`
       : `“${typed}” did not match any page. Did you mean “${better}”?`;
   }

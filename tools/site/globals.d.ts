@@ -28,13 +28,12 @@ type Way = { stems: string[]; words: string[]; weight: number };
 /** What find.js offers. */
 declare var attnbookFind: {
   find(query: string): Place[];
-  findLiterally(query: string): Place[];
+  foundWords(query: string, text: string): string[];
   corrected(query: string, most: number): string;
   searchedWords(query: string): string[];
 };
 
 // Sphinx's own, of searchtools.js and language_data.js.
-declare function splitQuery(query: string): string[];
 declare const stopwords: string[];
 declare class Stemmer {
   stemWord(word: string): string;

@@ -5,7 +5,7 @@
 
   // Words of questions that are in Sphinx's list of stop words or should be.
   const QUESTION = new Set(
-    `${stopwords.join(" ")} about accept an another any can do does from get give give has have how i me my need off one other our
+    `${stopwords.join(" ")} about accept an another any can do does each every from get give give has have how i me my need off one other our
     should so some than turn what when where which who whose why without work works would you your`.split(/\s+/),
   );
   // A word within a heading counts more than in the text, and one of the page's title a little.
@@ -15,7 +15,7 @@
   const LEAST = 0.1; // of the best hit's score
   // How much each kind of place counts if a name is searched, a question, or neither.
   const WEIGHTS = {
-    name: { object: 2.5, recipe: 2, term: 1.2, section: 1, page: 1 },
+    name: { object: 2.5, recipe: 2.5, term: 1.2, section: 1, page: 1 },
     question: { object: 0.8, recipe: 1.4, term: 1, section: 1.1, page: 1 },
     words: { object: 0.9, recipe: 1.3, term: 1.3, section: 1, page: 1 },
   };
@@ -109,7 +109,9 @@
   function makeIndex() {
     const places = readPlaces().map((place) => {
       const body = count(stemsIn(place.text));
-      const heading = stemsIn(place.kind === "object" ? lastName(place.title) : place.title);
+      // The short name of a recipe, such as `recipe-left-padding`, is searched like its title.
+      const labels = place.ids.filter((id) => id.startsWith("recipe-")).map((id) => id.slice("recipe-".length));
+      const heading = stemsIn([place.kind === "object" ? lastName(place.title) : place.title, ...labels].join(" "));
       const size = [...body.values()].reduce((sum, times) => sum + times, 0);
       return { ...place, body, heading, above: new Set(stemsIn(place.pageTitle)), size };
     });
@@ -121,7 +123,7 @@
       objects: new Set(places.flatMap(({ kind, title }) => (kind === "object" ? [lastName(title).toLowerCase()] : []))),
       known: new Set(typed.flatMap(stemsIn)),
       // A word that is there once may be a typing error of ours; those of synonyms count twice.
-      words: count([...places.map(({ text }) => text), ...typed, ...typed].flatMap(termsIn)),
+      words: count([...places.map(({ text }) => text), ...typed, ...typed].flatMap(wordsIn)),
     };
   }
 
@@ -157,7 +159,7 @@
   function mostSimilar(word, most) {
     return [...getIndex().words]
       .filter(([other, times]) => times > 1 && other.length > 2 && Math.abs(other.length - word.length) <= most)
-      .map(([other, times]) => ({ other, times, far: distance(word, other) }))
+      .map(([other, times]) => ({ other, times, far: distance(word, other.toLowerCase()) }))
       .filter(({ far }) => far <= most)
       .sort((a, b) => a.far - b.far || b.times - a.times)[0]?.other;
   }
@@ -173,7 +175,7 @@
   const corrected = (query, most) =>
     query.replace(/[\p{L}\p{N}_]+/gu, (typed) => {
       const word = typed.toLowerCase();
-      return isKnown(word) || partsOf(typed).some(isKnown) ? typed : (mostSimilar(word, most) ?? typed);
+      return isKnown(word) ? typed : (mostSimilar(word, most) ?? typed);
     });
 
   /** One way to write something. @param {string} text @returns {Way} */
@@ -197,7 +199,7 @@
     }
     for (const word of new Set(wordsIn(rest))) {
       const parts = partsOf(word);
-      if (QUESTION.has(word.toLowerCase())) continue;
+      if (word.length < 2 || QUESTION.has(word.toLowerCase())) continue;
       things.push(parts.length ? [way(word), way(parts.join(" "), 0.6)] : [way(word)]);
     }
     return things;
@@ -213,10 +215,16 @@
     return query.includes("?") || words.length > 3 ? "question" : "words";
   }
 
-  /** The places that fit a query, the best first. @param {string} query */
+  /** Whether a query is so short, such as "√d", that it is searched as it is typed. @param {string} query */
+  const isShort = (query) =>
+    wordsIn(query).every((word) => word.length < 3) && thingsIn(query).every((ways) => ways.length === 1);
+
+  /** The places that fit a query, the best first. @param {string} query @returns {Place[]} */
   function find(query) {
+    if (isShort(query)) return findLiterally(query.trim().toLowerCase());
     const { places, frequency, average } = getIndex();
     const things = thingsIn(query);
+    if (!things.length) return [];
     const kind = kindOf(query);
     const weights = WEIGHTS[kind];
     const names = query.split(/[\s?,;]+/).filter((word) => kind === "name" || isName(word));
@@ -224,7 +232,7 @@
     const typed = new Set(things.flatMap(([first]) => first.stems));
     /** @param {string} word */
     const rarity = (word) => Math.log(1 + places.length / (frequency.get(word) ?? 0.5));
-    const worth = things.map(([first]) => Math.min(...first.stems.map(rarity)));
+    const worth = things.map(([first]) => Math.max(...first.stems.map(rarity)));
     const whole = worth.reduce((sum, each) => sum + each, 0);
 
     const hits = places.map((place) => {
@@ -260,7 +268,7 @@
     return hits.slice(0, HITS).filter(({ score }) => score > hits[0].score * LEAST);
   }
 
-  /** The places that hold a short query as it is typed, those with it in their heading first. @param {string} query */
+  /** The places that hold a short query as it is typed, those with it in their heading first. @param {string} query @returns {Place[]} */
   function findLiterally(query) {
     return getIndex()
       .places.map((place) => {
@@ -273,7 +281,21 @@
   }
 
   /** The words that hits of a query have. @param {string} query */
-  const searchedWords = (query) => thingsIn(query).flatMap((ways) => ways.flatMap(({ words }) => words));
+  const searchedWords = (query) =>
+    isShort(query)
+      ? [query.trim().toLowerCase()]
+      : thingsIn(query).flatMap((ways) => ways.flatMap(({ words }) => words));
 
-  window.attnbookFind = { find, findLiterally, corrected, searchedWords };
+  /** The words of a text that a query finds, as they are written there, for what was typed first.
+   * @param {string} query @param {string} text */
+  function foundWords(query, text) {
+    if (isShort(query)) return [query];
+    const words = [...new Set(wordsIn(text))];
+    return thingsIn(query).flatMap((ways) => {
+      const stems = new Set(ways.flatMap((each) => each.stems));
+      return words.filter((word) => stemsIn(word).some((each) => stems.has(each))).slice(0, 1);
+    });
+  }
+
+  window.attnbookFind = { foundWords, find, corrected, searchedWords };
 })();
