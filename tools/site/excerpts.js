@@ -3,7 +3,7 @@
 (() => {
   "use strict";
 
-  const { find, foundWords, corrected, searchedWords } = attnbookFind;
+  const { find, foundWords, corrected, typedWords } = attnbookFind;
   const root = document.documentElement.dataset.content_root ?? "";
   const typed = (new URLSearchParams(location.search).get("q") ?? "").trim();
   const { fetch } = window;
@@ -21,7 +21,7 @@
   const escaped = (text) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
   Search._parseQuery = (text) => {
-    const words = new Set(searchedWords(corrected(text, 1)));
+    const words = new Set(typedWords(corrected(text, 1)));
     if (SPHINX_HIGHLIGHT_ENABLED) localStorage.setItem("sphinx_highlight_terms", [...words].join(" "));
     return [text, words, new Set(), words, new Set()];
   };
@@ -58,7 +58,7 @@
   }
 
   function explainNoHits() {
-    if (!searchedWords(typed).length)
+    if (!typedWords(typed).length)
       return `“${typed}” did not match: such words are on every page. Add a word that names what you look for.`;
     const better = corrected(typed, 2);
     return better === typed

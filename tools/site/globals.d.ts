@@ -30,7 +30,7 @@ declare var attnbookFind: {
   find(query: string): Place[];
   foundWords(query: string, text: string): string[];
   corrected(query: string, most: number): string;
-  searchedWords(query: string): string[];
+  typedWords(query: string): string[];
 };
 
 // Sphinx's own, of searchtools.js and language_data.js.

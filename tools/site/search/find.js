@@ -280,11 +280,9 @@
       .slice(0, HITS);
   }
 
-  /** The words that hits of a query have. @param {string} query */
-  const searchedWords = (query) =>
-    isShort(query)
-      ? [query.trim().toLowerCase()]
-      : thingsIn(query).flatMap((ways) => ways.flatMap(({ words }) => words));
+  /** What is typed, without words that say nothing, to be marked in the hits. @param {string} query */
+  const typedWords = (query) =>
+    isShort(query) ? [query.trim().toLowerCase()] : thingsIn(query).flatMap(([first]) => first.words);
 
   /** The words of a text that a query finds, as they are written there, for what was typed first.
    * @param {string} query @param {string} text */
@@ -297,5 +295,5 @@
     });
   }
 
-  window.attnbookFind = { foundWords, find, corrected, searchedWords };
+  window.attnbookFind = { foundWords, find, corrected, typedWords };
 })();
