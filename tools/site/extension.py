@@ -21,6 +21,7 @@ from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
     answers,
+    cheat_sheet,
     code_cells,
     deeper,
     descriptions,
@@ -150,6 +151,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     need_package()
     nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
     answers.setup(app)
+    cheat_sheet.setup(app)
     code_cells.setup(app)
     deeper.setup(app)
     descriptions.setup(app)
