@@ -5,27 +5,66 @@ No check here reads a tensor's values, so none makes a GPU wait.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+Layer = TypeVar("Layer")
+Given = ParamSpec("Given")
 
 QUERIES = "(batch, [heads,] num_queries, query_size)"
 KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
-# The default of a required argument: Python's own message about a missing one would not
-# explain that another book orders the arguments differently.
-MISSING: Any = None
-
 
 def see_recipe(name: str) -> str:
     """The end of a message that has a recipe in the book, by the recipe's short name."""
     return f'; see: recipes, "{name}"'
+
+
+def explain_order(
+    other: str, sizes: str
+) -> Callable[
+    [Callable[Concatenate[Layer, Given], None]], Callable[Concatenate[Layer, Given], None]
+]:
+    """Decorate an `__init__`: explain a missing argument by the order of later d2l editions.
+
+    Args:
+        other: the arguments in their order, which leaves some out.
+        sizes: what it does not say.
+    """
+
+    def decorate(
+        init: Callable[Concatenate[Layer, Given], None],
+    ) -> Callable[Concatenate[Layer, Given], None]:
+        ordered = [
+            one
+            for one in inspect.signature(init).parameters.values()
+            if one.kind is one.POSITIONAL_OR_KEYWORD
+        ][1:]
+        takes = ", ".join(one.name for one in ordered)
+        required = [one.name for one in ordered if one.default is one.empty]
+
+        @functools.wraps(init)
+        def explained(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+            missing = [name for name in required[len(args) :] if name not in kwargs]
+            if missing:
+                raise TypeError(
+                    f"{type(self).__name__} takes ({takes}); the order ({other}) of later d2l "
+                    f"editions does not say {sizes}; {missing[0]} is missing"
+                )
+            init(self, *args, **kwargs)
+
+        return explained
+
+    return decorate
 
 
 def check_tensor(name: str, tensor: Tensor, axes: str) -> None:

@@ -11,7 +11,6 @@ from torch import nn
 from attnbook.attention import Attention
 from attnbook.checks import (
     KEYS,
-    MISSING,
     SCORES,
     check_flag,
     check_last_axis,
@@ -20,6 +19,7 @@ from attnbook.checks import (
     check_shared_inputs,
     check_sizes,
     check_tensor,
+    explain_order,
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
@@ -210,23 +210,17 @@ class AdditiveAttention(Attention):
     formula = "w_vᵀ tanh(W_q q + W_k k)"
     _hiddens = "num_hiddens"
 
+    @explain_order("num_hiddens, dropout", "how large a key and a query are")
     def __init__(
         self,
-        key_size: int = MISSING,
-        query_size: int = MISSING,
-        num_hiddens: int = MISSING,
+        key_size: int,
+        query_size: int,
+        num_hiddens: int,
         dropout: float = 0.0,
         *,
         keep_weights: bool = True,
     ) -> None:
-        sizes = {"key_size": key_size, "query_size": query_size, self._hiddens: num_hiddens}
-        if any(size is MISSING for size in sizes.values()):
-            raise TypeError(
-                f"{type(self).__name__} takes (key_size, query_size, {self._hiddens}, dropout); "
-                "the order (num_hiddens, dropout) of later d2l editions does not say "
-                "how large a key and a query are"
-            )
-        check_sizes(sizes)
+        check_sizes({"key_size": key_size, "query_size": query_size, self._hiddens: num_hiddens})
         super().__init__(dropout, keep_weights=keep_weights)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
@@ -340,11 +334,12 @@ class MLPAttention(AdditiveAttention):
 
     _hiddens = "units"
 
+    @explain_order("num_hiddens, dropout", "how large a key and a query are")
     def __init__(
         self,
-        key_size: int = MISSING,
-        query_size: int = MISSING,
-        units: int = MISSING,
+        key_size: int,
+        query_size: int,
+        units: int,
         dropout: float = 0.0,
         *,
         keep_weights: bool = True,

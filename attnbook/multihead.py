@@ -10,7 +10,6 @@ from torch import nn
 from attnbook.attention import missing_weights_error
 from attnbook.cache import CrossCache, LayerCache
 from attnbook.checks import (
-    MISSING,
     check_axes,
     check_flag,
     check_heads,
@@ -18,6 +17,7 @@ from attnbook.checks import (
     check_projected,
     check_sizes,
     check_values,
+    explain_order,
 )
 from attnbook.fused.fallback import is_changed, is_plain
 from attnbook.heads import merge_heads, split_heads
@@ -69,13 +69,14 @@ class MultiHeadAttention(nn.Module):
     is that of Dive into Deep Learning before version 1.0.
     """
 
+    @explain_order("num_hiddens, num_heads, dropout", "how large a key, a query and a value are")
     def __init__(  # noqa: PLR0913, PLR0917 - a published interface
         self,
-        key_size: int = MISSING,
-        query_size: int = MISSING,
-        value_size: int = MISSING,
-        num_hiddens: int = MISSING,
-        num_heads: int = MISSING,
+        key_size: int,
+        query_size: int,
+        value_size: int,
+        num_hiddens: int,
+        num_heads: int,
         dropout: float = 0.0,
         bias: bool = False,
         *,
@@ -91,12 +92,6 @@ class MultiHeadAttention(nn.Module):
             "num_hiddens": num_hiddens,
             "num_heads": num_heads,
         }
-        if any(size is MISSING for size in sizes.values()):
-            raise TypeError(
-                "MultiHeadAttention takes (key_size, query_size, value_size, num_hiddens, "
-                "num_heads, dropout, bias); the order (num_hiddens, num_heads, dropout) of later "
-                "d2l editions does not say how large a key, a query and a value are"
-            )
         check_sizes(sizes)
         if head_size is None:
             check_heads("num_hiddens", num_hiddens, num_heads)

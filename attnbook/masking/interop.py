@@ -1,6 +1,7 @@
 """One mask for each library: whether True hides, where order begins, whether a mask is added.
 
-`MaskRules` holds the rules of one example; each `for_…` makes the arguments of a library.
+`MaskRules` holds the rules of one example; each `for_…` makes the arguments of a library, and
+each `from_…` (in `conversion`) turns a mask that you have for a library into one of this book.
 
 Sources: the documentation of what each docstring names, in torch 2.13 and transformers 5.23.
 """
@@ -19,6 +20,11 @@ import torch
 from torch import Tensor
 
 from attnbook.checks import check_size, is_whole
+from attnbook.masking.conversion import (
+    from_attention_mask,
+    from_attn_mask,
+    from_key_padding_mask,
+)
 from attnbook.masking.masks import causal_mask, check_mask, length_mask
 from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
 
@@ -35,6 +41,9 @@ __all__ = [
     "for_sdpa",
     "for_sdpa_float",
     "for_transformers",
+    "from_attention_mask",
+    "from_attn_mask",
+    "from_key_padding_mask",
 ]
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]

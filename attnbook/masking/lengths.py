@@ -35,7 +35,7 @@ def lengths_for_queries(
     """Check lengths and line them up with scores: `(batch, [1,] 1 or num_queries, 1)`."""
     check_lengths(name, lengths, shape)
     check_numbers(name, lengths, device)
-    if _may_read(lengths):
+    if may_read(lengths):
         _check_in_range(name, unwrap(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
     lined_up = make_comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
@@ -63,8 +63,9 @@ def check_whole(name: str, numbers: Tensor) -> None:
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
 
 
-def _may_read(lengths: Tensor) -> bool:
-    return is_readable(lengths) and (lengths.is_cpu or _check_everywhere.get())
+def may_read(numbers: Tensor) -> bool:
+    """Whether numbers of the caller's are checked: on the CPU, or inside `checked()`."""
+    return is_readable(numbers) and (numbers.is_cpu or _check_everywhere.get())
 
 
 def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
