@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from attnbook.checks import check_dense, check_numbers, is_traced
+from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 # torch has no public function for this.
 _functorch = torch._C._functorch
+
+# The recipes that make these lengths.
+RECIPES = {"valid_lens": "pad a batch", "starts": "left padding"}
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
@@ -44,15 +47,19 @@ def lengths_for_queries(
 
 def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
     """Refuse lengths of the wrong type or shape; no value is read."""
+    if isinstance(lengths, torch.Tensor) and lengths.dtype == torch.bool:
+        fix = f"booleans are a mask, which layers take as mask={see_recipe('convert a mask')}"
+        raise TypeError(f"{name} must hold whole numbers, got {lengths.dtype}: {fix}")
     check_whole(name, lengths)
     batch, num_queries = shape[0], shape[-2]
     # Not `in`, of which torch.compile makes an untrue constant for some open sizes.
     per_example = lengths.dim() == 1 and lengths.shape[0] == batch
     per_query = lengths.dim() == 2 and lengths.shape[0] == batch and lengths.shape[1] == num_queries
     if not (per_example or per_query):
+        see = see_recipe(RECIPES[name]) if name in RECIPES else ""
         raise ValueError(
             f"{name} must have shape (batch={batch},) or "
-            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}"
+            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}{see}"
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_size, is_whole
+from attnbook.checks import check_size, is_whole, see_recipe
 from attnbook.masking.lengths import check_whole, lengths_for_queries
 from attnbook.masking.masks import (
     causal_mask,
@@ -234,14 +234,16 @@ def _given_documents(
 ) -> Tensor:
     check_whole(name, documents)
     if documents.is_floating_point():
-        raise TypeError(f"{name} must hold whole numbers, got {documents.dtype}")
+        rule = f"hold whole numbers, got {documents.dtype}"
+        raise TypeError(f"{name} must {rule}{see_recipe('packed documents')}")
     return given_positions(name, documents, shape, axis, device)
 
 
 def _check_reach(name: str, reach: int | None) -> None:
     if reach is None:
         return
+    see = see_recipe("window")
     if not is_whole(reach):
-        raise TypeError(f"{name} must be a whole number or None, got {reach!r}")
+        raise TypeError(f"{name} must be a whole number or None, got {reach!r}{see}")
     if reach < 0:
-        raise ValueError(f"{name} must be at least 0, got {reach}")
+        raise ValueError(f"{name} must be at least 0, got {reach}{see}")

@@ -22,6 +22,7 @@ GOOD = {
     "values": torch.ones(2, 7, 11),
     "valid_lens": PER_EXAMPLE,
 }
+SEE = 'see: recipes, "convert a mask"$'
 ones = torch.ones
 BAD_SHAPES = [
     ("queries", ones(3, 5), r"queries must have shape .*, got \(3, 5\)"),
@@ -57,11 +58,12 @@ BAD_TYPES = [
         "keys must be a dense tensor, padded to one length, got a nested tensor",
     ),
     ("valid_lens", [4, 2], r"valid_lens must be a tensor of whole .*, got list"),
-    ("valid_lens", ones(2).bool(), r"valid_lens must hold whole .*, got torch.bool"),
+    ("valid_lens", ones(2).bool(), f"valid_lens must hold whole .*, got torch.bool: .*=; {SEE}"),
     ("causal", 1, r"causal must be True or False, got 1"),
     ("causal", ones(3, 7).bool(), r"causal must be True or False, got tensor"),
     ("mask", [[True]], "mask must be a tensor of booleans, got list"),
-    ("mask", ones(3, 7), r"mask must hold booleans, .*, got torch.float32; .*`mask == 0`"),
+    ("mask", ones(3, 7), f"mask must hold booleans, .*, got torch.float32: .*bias=.*; {SEE}"),
+    ("mask", ones(3, 7).int(), f"mask must hold booleans, .* got torch.int32: .*== 1.*; {SEE}"),
 ]
 BAD_CALLS = [
     *(({name: value}, ValueError, rule) for name, value, rule in BAD_SHAPES + BAD_NUMBERS),
@@ -69,7 +71,7 @@ BAD_CALLS = [
     (
         {"queries": ones(2, 8, 5), "causal": True},
         ValueError,
-        r"causal must have a key for each query, but got num_queries=8 and num_keys=7",
+        r'causal must have a key for each query, but .*=8 and num_keys=7; see: recipes, "causal"$',
     ),
 ]
 
