@@ -35,7 +35,15 @@ OTHERS = {
 # Pages without figures, of which the glossary and the search are enough.
 LEFT_OUT = [
     f"chapters/{name}"
-    for name in ("summary", "mask-table", "api", "bibliography", "teaching", "your-progress")
+    for name in (
+        "summary",
+        "recipes",
+        "mask-table",
+        "api",
+        "bibliography",
+        "teaching",
+        "your-progress",
+    )
 ]
 
 
