@@ -110,11 +110,17 @@ def checked() -> Iterator[None]:
 
     Outside, lengths on a GPU and lengths in a compiled layer are not read, so that
     nothing waits for them. Inside, compiled layers run uncompiled, and a GPU is
-    waited for. A program made by `torch.export` has no checks left to run. Open it
-    outside compiled code, and once in each thread that is to be checked.
+    waited for. The same holds for masks of numbers that are converted (`from_attn_mask`).
+    A program made by `torch.export` has no checks left to run. Open it outside compiled
+    code, and once in each thread that is to be checked.
 
-    >>> with checked():
-    ...     output = layer(queries, keys, values, valid_lens)  # doctest: +SKIP
+    Example:
+        >>> layer = torch.compile(DotProductAttention(), backend="eager")
+        >>> queries, keys = torch.ones(1, 1, 4), torch.ones(1, 3, 4)
+        >>> with checked():
+        ...     layer(queries, keys, keys, torch.tensor([5]))
+        Traceback (most recent call last):
+        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,)
     """
     _uncompiled.enter()  # refuses to be opened inside a compiled function
     token = _check_everywhere.set(True)

@@ -59,6 +59,10 @@ def length_mask(
             Unread lengths follow `position < length`: past the end means all
             keys; negative and NaN mean none.
 
+    Example:
+        >>> length_mask(torch.tensor([2, 3]), (2, 1, 4)).int().tolist()
+        [[[1, 1, 0, 0]], [[1, 1, 1, 0]]]
+
     Source: Dive into Deep Learning, "Attention Scoring Functions", where these
     lengths are called `valid_lens` too.
     """
@@ -94,6 +98,10 @@ def causal_mask(
     Raises:
         TypeError, ValueError: positions have another type or shape; without them there are more
             queries than keys; no 3 or 4 axes.
+
+    Example:
+        >>> causal_mask((1, 2, 3)).int().tolist()  # two queries, at the last two of three keys
+        [[[1, 1, 0], [1, 1, 1]]]
 
     Source: Vaswani et al. (2017), section 3.2.3.
     """
