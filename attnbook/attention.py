@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores
+from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores, see_recipe
 from attnbook.fused.fallback import all_finite, is_untouched, may_read_values
 from attnbook.fused.softmax import fast_weigh
 from attnbook.fused.when_faster import fast_weigh_pays
@@ -15,7 +15,7 @@ from attnbook.masking.lengths import is_recording, unwrap
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.pooling import pool
-from attnbook.weighting import weigh
+from attnbook.weighting import add_bias, weigh
 
 if TYPE_CHECKING:
     from typing import Any
@@ -61,7 +61,7 @@ class Attention(nn.Module):
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
 
-    def forward(
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
@@ -70,6 +70,7 @@ class Attention(nn.Module):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend: for each query, the average of the values whose keys fit it.
 
@@ -85,20 +86,22 @@ class Attention(nn.Module):
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)`, or with
                 all axes of the scores, each but the last that long or 1. Lengths, order
                 and mask hold together.
+            bias: added to the scores of visible keys, in their dtype and in the shapes of
+                `mask`. At -inf the weight is 0, but not all that a query sees may be -inf.
 
         Returns:
             `(batch, [heads,] num_queries, value_size)`; zeros for a query with
             nothing to attend to.
 
         Raises:
-            TypeError, ValueError: an argument has the wrong rank, size, batch, dtype
-                lengths or mask. A refused call changes nothing.
+            TypeError, ValueError: an argument has the wrong rank, size, batch, dtype,
+                lengths, mask or bias. A refused call changes nothing.
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
-        return self._weigh_and_pool(scores, values, visible)
+        return self._weigh_and_pool(scores, values, visible, bias)
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers: nn.Module declares Any
@@ -127,7 +130,11 @@ class Attention(nn.Module):
         visible = visible if learns else None
         return replace_hidden(queries, keys, visible, from_first)
 
-    def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+    def _weigh_and_pool(
+        self, scores: Tensor, values: Tensor, visible: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        if bias is not None:
+            scores = add_bias(scores, bias, visible)
         # Very many scores are weighed in another way: the same weights, in less time.
         if visible is not None and fast_weigh_pays(scores):
             weights = fast_weigh(scores, visible)
@@ -199,8 +206,8 @@ class Attention(nn.Module):
 def missing_weights_error(layer: nn.Module) -> AttributeError:
     """Make the error for a layer without stored weights."""
     return AttributeError(
-        f"attention_weights are not there: this {type(layer).__name__} has kept none; "
-        "call it with keep_weights=True first"
+        f"attention_weights are not there: this {type(layer).__name__} has stored none; "
+        "call it with keep_weights=True first" + see_recipe("weights per head")
     )
 
 

@@ -15,6 +15,7 @@ from attnbook.checks import (
     check_flag,
     check_last_axis,
     check_projected,
+    check_scale,
     check_scores,
     check_shared_inputs,
     check_sizes,
@@ -52,11 +53,25 @@ class DotProductAttention(Attention):
     Args:
         dropout: the share of weights dropped in training, in [0, 1].
         keep_weights: whether `attention_weights` can be read; without, no second derivative.
+        scale: what to multiply q · k by, instead of 1 / √d; positive and finite.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
     """
 
     formula = "q · k / √d"
+
+    def __init__(
+        self, dropout: float = 0.0, *, keep_weights: bool = True, scale: float | None = None
+    ) -> None:
+        super().__init__(dropout, keep_weights=keep_weights)
+        if scale is not None:
+            check_scale(scale)
+            self.formula = f"{scale:g} · q · k"
+        self.scale = scale
+
+    def extra_repr(self) -> str:
+        """Show the scale, if it is not 1 / √d."""
+        return "" if self.scale is None else f"scale={self.scale}"
 
     def score(
         self,
@@ -64,9 +79,9 @@ class DotProductAttention(Attention):
         keys: Float[Tensor, "batch *heads keys size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
         """Score each pair by q · k / √d."""
-        return scaled_dot_score(queries, keys)
+        return scaled_dot_score(queries, keys, self.scale)
 
-    def forward(
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries size"],
         keys: Float[Tensor, "batch *kv_heads keys size"],
@@ -75,6 +90,7 @@ class DotProductAttention(Attention):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` does; by torch's own kernel if no weights are stored.
 
@@ -82,9 +98,11 @@ class DotProductAttention(Attention):
         queries: neighbouring heads of queries share one head of keys.
         """
         if shares_keys(queries, keys):
-            return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask)
-        if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
-            return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+            return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask, bias)
+        if bias is not None or not self._may_run_kernel():
+            return super().forward(
+                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
+            )
         check_flag("causal", causal)
         visible = self._visible_keys(queries, keys, values, valid_lens, False, mask)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -92,7 +110,7 @@ class DotProductAttention(Attention):
             return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         output = fast_dot_product_attention(
-            queries, keys, values, visible, causal=causal, from_first=mask is None
+            queries, keys, values, visible, causal=causal, from_first=mask is None, scale=self.scale
         )
         self._keep(None)
         return output
@@ -115,9 +133,9 @@ class DotProductAttention(Attention):
         check_shared_inputs(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
         may_read = may_read_values(values)
-        whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
-        if not whole and not is_changed(self) and kernel_pays(queries, keys, values):
-            output = _run_kernel_on_cached(queries, keys, values, visible)
+        fast = self._may_run_kernel() and not is_changed(self)
+        if fast and kernel_pays(queries, keys, values):
+            output = _run_kernel_on_cached(queries, keys, values, visible, self.scale)
             # What is hidden may be infinite: then `forward` clears it.
             if not may_read or (not output.requires_grad and all_finite(output)):
                 self._keep(None)
@@ -130,7 +148,7 @@ class DotProductAttention(Attention):
         self._keep(weights if self.keep_weights else None)
         return output
 
-    def _attend_in_groups(
+    def _attend_in_groups(  # noqa: PLR0913, PLR0917 - the arguments of a call
         self,
         queries: Tensor,
         keys: Tensor,
@@ -138,6 +156,7 @@ class DotProductAttention(Attention):
         valid_lens: Tensor | None,
         causal: bool,
         mask: Tensor | None,
+        bias: Tensor | None,
     ) -> Tensor:
         check_shared_inputs(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -145,22 +164,33 @@ class DotProductAttention(Attention):
             # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
             shared = queries.shape[1] // keys.shape[1]
             keys, values = (it.repeat_interleave(shared, dim=1) for it in (keys, values))
-            return self.forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+            return self.forward(
+                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
+            )
         shape = (*queries.shape[:-1], keys.shape[-2])
-        whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
-        fast = not whole and kernel_pays(queries, keys, values)
+        fast = bias is None and self._may_run_kernel() and kernel_pays(queries, keys, values)
         check_flag("causal", causal)
         visible = visible_keys(shape, valid_lens, causal and not fast, keys.device, mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         if fast:
             output = fast_dot_product_attention(
-                queries, keys, values, visible, causal=causal, from_first=mask is None
+                queries,
+                keys,
+                values,
+                visible,
+                causal=causal,
+                from_first=mask is None,
+                scale=self.scale,
             )
             self._keep(None)
             return output
         scores = self.score(share_keys(queries, keys.shape[1]), keys)
         check_tensor("scores", scores, SCORES)
-        return self._weigh_and_pool(unshare_keys(scores, shape[1]), values, visible)
+        return self._weigh_and_pool(unshare_keys(scores, shape[1]), values, visible, bias)
+
+    def _may_run_kernel(self) -> bool:
+        """Whether torch's kernel gives what this layer does: it stores and drops no weights."""
+        return not (self.keep_weights or self._drops()) and self._scores_as(DotProductAttention)
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         if not shares_keys(weights, values):
@@ -177,15 +207,15 @@ class DotProductAttention(Attention):
 
 
 def _run_kernel_on_cached(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
 ) -> Tensor:
     """Call torch's kernel; for a single query, each key is read once for all heads that share it.
 
     These heads are then several queries of one head, and see the same keys.
     """
     if queries.shape[2] > 1 or not shares_keys(queries, keys):
-        return run_kernel(queries, keys, values, visible)
-    output = run_kernel(share_keys(queries, keys.shape[1]), keys, values, visible)
+        return run_kernel(queries, keys, values, visible, scale=scale)
+    output = run_kernel(share_keys(queries, keys.shape[1]), keys, values, visible, scale=scale)
     return unshare_keys(output, queries.shape[1])
 
 
@@ -235,7 +265,7 @@ class AdditiveAttention(Attention):
         features = additive_features(self._project_queries(queries), self.project_keys(keys))
         return self.w_v(features).squeeze(-1)  # type: ignore[no-any-return]
 
-    def forward(
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
@@ -244,6 +274,7 @@ class AdditiveAttention(Attention):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` does; many scores are computed block by block."""
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
@@ -251,10 +282,10 @@ class AdditiveAttention(Attention):
         queries, keys = replace_hidden(queries, keys, visible, mask is None)
         if self._blocks_pay(queries, keys, values):
             projected = self._project_queries(queries), self.project_keys(keys)
-            return self._attend_in_blocks(*projected, values, visible)
+            return self._attend_in_blocks(*projected, values, visible, bias)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
-        return self._weigh_and_pool(scores, values, visible)
+        return self._weigh_and_pool(scores, values, visible, bias)
 
     def project_keys(
         self, keys: Float[Tensor, "batch *heads keys key_size"]
@@ -276,7 +307,7 @@ class AdditiveAttention(Attention):
         check_projected("keys", keys, "key_size", self.W_k)
         return self.W_k(keys)  # type: ignore[no-any-return]
 
-    def attend(
+    def attend(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries query_size"],
         projected_keys: Float[Tensor, "batch *heads keys num_hiddens"],
@@ -285,6 +316,7 @@ class AdditiveAttention(Attention):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend as a call of the layer does, to keys that `project_keys` has projected.
 
@@ -299,9 +331,9 @@ class AdditiveAttention(Attention):
         queries, keys = replace_hidden(queries, projected_keys, visible, mask is None)
         queries = self._project_queries(queries)
         if self._blocks_pay(queries, keys, values):
-            return self._attend_in_blocks(queries, keys, values, visible)
+            return self._attend_in_blocks(queries, keys, values, visible, bias)
         scores = self.w_v(additive_features(queries, keys))
-        return self._weigh_and_pool(scores.squeeze(-1), values, visible)
+        return self._weigh_and_pool(scores.squeeze(-1), values, visible, bias)
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         check_projected("queries", queries, "query_size", self.W_q)
@@ -316,13 +348,23 @@ class AdditiveAttention(Attention):
         return ours and blocks_pay(queries, keys, self.w_v.in_features, others)
 
     def _attend_in_blocks(
-        self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        visible: Tensor | None,
+        bias: Tensor | None,
     ) -> Tensor:
         weight = self.w_v.weight.squeeze(0)
         whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
-        if whole or values.dtype != queries.dtype or not streaming_pays(queries, keys):  # autocast
+        if (
+            whole
+            or bias is not None
+            or values.dtype != queries.dtype
+            or not streaming_pays(queries, keys)
+        ):  # autocast
             scores = fast_additive_score(queries, keys, weight, visible)
-            return self._weigh_and_pool(scores, values, visible)
+            return self._weigh_and_pool(scores, values, visible, bias)
         cleared = zero_hidden(values, visible)
         output = streamed_additive_attention(queries, keys, weight, cleared, visible)
         self._keep(None)

@@ -60,6 +60,7 @@ class MultiHeadAttention(nn.Module):
         head_size: the size of a head, by default `num_hiddens / num_heads`.
         rotary: turns queries and keys after the split, by their positions: `rotary_encoding`,
             or `partial(rotary_encoding, base=…, layout=…)`. By default nothing is turned.
+        scale: what to multiply q · k by in each head, instead of 1 / √head_size.
 
     Raises:
         TypeError, ValueError: an argument is missing, or out of its range.
@@ -84,6 +85,7 @@ class MultiHeadAttention(nn.Module):
         num_kv_heads: int | None = None,
         head_size: int | None = None,
         rotary: Callable[[Tensor, Tensor], Tensor] | None = None,
+        scale: float | None = None,
     ) -> None:
         sizes = {
             "key_size": key_size,
@@ -109,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         self.rotary = rotary
-        self.attention = DotProductAttention(dropout, keep_weights=keep_weights)
+        self.attention = DotProductAttention(dropout, keep_weights=keep_weights, scale=scale)
         self.W_q = nn.Linear(query_size, num_heads * head_size, bias=bias)
         self.W_k = nn.Linear(key_size, num_kv_heads * head_size, bias=bias)
         self.W_v = nn.Linear(value_size, num_kv_heads * head_size, bias=bias)
@@ -127,6 +129,7 @@ class MultiHeadAttention(nn.Module):
         positions: Shaped[Tensor, "... queries"] | None = None,
         key_positions: Shaped[Tensor, "... keys"] | None = None,
         cache: LayerCache | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 
@@ -147,6 +150,10 @@ class MultiHeadAttention(nn.Module):
             cache: of the keys and values before: `keys` and `values` are then those of the new
                 tokens, and the step that is open says where they are and what they see (always
                 causal).
+            bias: added to the scaled scores of visible keys, in their dtype: `(num_queries,
+                num_keys)`, or `(batch, num_heads, num_queries, num_keys)`, each axis but the
+                last that long or 1. At -inf the weight is 0, but not all that a query sees may
+                be -inf. A bias that depends on the distance, as ALiBi's, goes here.
 
         Returns:
             `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
@@ -157,6 +164,7 @@ class MultiHeadAttention(nn.Module):
         """
         if cache is not None:
             _check_left_to_cache(valid_lens, mask, positions, key_positions)
+            _check_no_bias(bias)
             return self._attend_cached(queries, keys, values, cache, causal)
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
@@ -175,7 +183,7 @@ class MultiHeadAttention(nn.Module):
         if self.rotary is not None and at is not None:
             q, k = self.rotary(q, at[0]), self.rotary(k, at[1])
         for_heads = mask[:, None] if mask is not None and mask.dim() == 3 else mask
-        heads = self.attention(q, k, v, valid_lens, causal=causal, mask=for_heads)
+        heads = self.attention(q, k, v, valid_lens, causal=causal, mask=for_heads, bias=bias)
         output = self.W_o(merge_heads(heads))
         return self._zero_if_empty(output, visible, num_keys=shape[-1])
 
@@ -403,6 +411,15 @@ def _check_left_to_cache(*given: Tensor | None) -> None:
         )
 
 
+def _check_no_bias(bias: Tensor | None) -> None:
+    """Refuse a bias for the keys of a cache: a slot's index is no position."""
+    if bias is not None:
+        raise ValueError(
+            "bias must be left out with a cache, whose keys are in the order of its slots, not "
+            f"of positions, got {type(bias).__name__}"
+        )
+
+
 def _check_tokens(name: str, new: Tensor, step: CacheStep) -> None:
     """Refuse other vectors than one for each token of a step."""
     if tuple(new.shape[:2]) != tuple(step.slots.shape):
@@ -439,6 +456,8 @@ def check_to_torch(layer: MultiHeadAttention) -> None:
             f"num_kv_heads must be num_heads={layer.num_heads} in torch's layer, "
             f"got {layer.num_kv_heads}"
         )
+    if layer.attention.scale is not None:
+        raise ValueError(f"scale must be None in torch's layer, got {layer.attention.scale}")
     _check_unchanged("the layer", layer)
     query_size, num_hiddens = layer.W_q.in_features, layer.W_q.out_features
     if query_size != num_hiddens:

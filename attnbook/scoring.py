@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_last_axis, check_queries_and_keys, check_weight, check_width
+from attnbook.checks import (
+    check_last_axis,
+    check_queries_and_keys,
+    check_scale,
+    check_weight,
+    check_width,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -39,15 +45,22 @@ def dot_score(
 def scaled_dot_score(
     queries: Float[Tensor, "batch *heads queries size"],
     keys: Float[Tensor, "batch *heads keys size"],
+    scale: float | None = None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Score by the scaled dot product: q · k / √d, where d = query_size = key_size.
 
+    Args:
+        scale: what to multiply q · k by, instead of 1 / √d; positive and finite.
+
     Raises:
-        ValueError: `query_size` and `key_size` differ.
+        TypeError, ValueError: `query_size` and `key_size` differ, or `scale` is not positive.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
     """
     check_queries_and_keys(queries, keys)
+    if scale is not None:
+        check_scale(scale)
+        return dot_score(queries * scale, keys)
     # Dividing first avoids overflow in half precision, at 65504.
     return dot_score(queries / math.sqrt(queries.shape[-1]), keys)
 

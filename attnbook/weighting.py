@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import SCORES, check_tensor
+from attnbook.checks import (
+    SCORES,
+    check_broadcasts,
+    check_dense,
+    check_device,
+    check_dtype,
+    check_tensor,
+    see_recipe,
+)
+from attnbook.masking.lengths import may_read
 from attnbook.masking.masks import visible_keys
 
 if TYPE_CHECKING:
@@ -71,3 +80,47 @@ def weigh(
     # Clears empty rows. In others it changes no weight, but it stops what
     # flows back from padding values: infinity times 0 would be NaN.
     return torch.where(visible, weights, 0.0)
+
+
+def add_bias(
+    scores: Float[Tensor, "batch *heads queries keys"],
+    bias: Float[Tensor, "*axes keys"],
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Add a bias to the scores, as `Attention.forward` takes it. Numbers at padding are not used.
+
+    Raises:
+        TypeError, ValueError: `bias` does not fit the scores; or it is NaN or inf at a visible
+            key, or -inf at all of a query's. Its numbers are read where lengths are read, except
+            within `torch.func` transforms.
+    """
+    check_dense("bias", bias)
+    if not bias.is_floating_point():
+        raise TypeError(
+            f"bias must hold floating-point numbers, which are added to the scores, got "
+            f"{bias.dtype}; booleans are a mask=" + see_recipe("bias")
+        )
+    check_broadcasts("bias", bias, scores.shape)
+    check_device("bias", bias, "scores", scores)
+    check_dtype("bias", bias, "scores", scores)
+    readable = may_read(bias) and not torch._C._are_functorch_transforms_active()
+    if readable and scores.numel() > 0:
+        _check_rows(bias.detach(), visible)
+    return scores + bias
+
+
+def _check_rows(bias: Tensor, visible: Tensor | None) -> None:
+    """Refuse a row that would be NaN: each query that sees keys needs a finite bias at one."""
+    if bias.isfinite().all():
+        return
+    seen = bias if visible is None else torch.where(visible, bias, -math.inf)
+    largest = seen.amax(dim=-1)
+    wrong = ~largest.isfinite()
+    if visible is not None:
+        wrong = wrong & visible.any(dim=-1)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(
+            "bias must be finite or -inf, and finite for one of the keys that a query sees, got "
+            f"a largest number of {largest[index].item()} at index {index}" + see_recipe("bias")
+        )
