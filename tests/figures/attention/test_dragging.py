@@ -52,9 +52,12 @@ def test_with_a_score_that_the_page_does_not_have_arrows_cannot_be_dragged(layer
     assert "the arrows stay still" in moves["why"]
 
 
-def test_a_layer_that_disagrees_with_its_formula_cannot_be_dragged(monkeypatch):
-    layer = attnbook.DotProductAttention()
-    monkeypatch.setattr("attnbook.layers.scaled_dot_score", attnbook.dot_score)
+@pytest.mark.parametrize(
+    "layer",
+    [attnbook.DotProductAttention(scale=1.0), partial(attnbook.scaled_dot_score, scale=1.0)],
+    ids=["a layer", "a function"],
+)
+def test_a_scale_that_the_formula_of_the_page_does_not_have_cannot_be_dragged(layer):
     assert "why" in moved_figure(layer).moves
 
 
