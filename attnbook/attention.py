@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores
+from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores, see_recipe
 from attnbook.fused.fallback import all_finite, is_untouched, may_read_values
 from attnbook.fused.softmax import fast_weigh
 from attnbook.fused.when_faster import fast_weigh_pays
@@ -15,7 +15,7 @@ from attnbook.masking.lengths import is_recording, unwrap
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.pooling import pool
-from attnbook.weighting import weigh
+from attnbook.weighting import add_bias, weigh
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,15 +27,18 @@ if TYPE_CHECKING:
 class Attention(nn.Module):
     """An attention layer in three stages: scoring, weighting, pooling.
 
-    A subclass that defines `score` is a complete layer:
-
-    >>> class NearestAttention(Attention):
-    ...     def score(self, queries, keys):
-    ...         return -torch.cdist(queries, keys)
+    A subclass that defines `score` is a complete layer.
 
     Args:
         dropout: the share of weights dropped in training, in [0, 1].
         keep_weights: whether `attention_weights` can be read after a call.
+
+    Example:
+        >>> class NearestAttention(Attention):
+        ...     def score(self, queries, keys):
+        ...         return -torch.cdist(queries, keys)
+        >>> NearestAttention()(torch.ones(1, 2, 3), torch.ones(1, 5, 3), torch.ones(1, 5, 4)).shape
+        torch.Size([1, 2, 4])
     """
 
     formula = "score(q, k)"
@@ -58,10 +61,14 @@ class Attention(nn.Module):
 
         A score may depend only on its own query and key. Scores of padding are computed too,
         and never used.
+
+        Example:
+            >>> AdditiveAttention(2, 3, 8).score(torch.ones(1, 5, 3), torch.ones(1, 7, 2)).shape
+            torch.Size([1, 5, 7])
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
 
-    def forward(
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
@@ -70,6 +77,7 @@ class Attention(nn.Module):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend: for each query, the average of the values whose keys fit it.
 
@@ -85,20 +93,28 @@ class Attention(nn.Module):
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)`, or with
                 all axes of the scores, each but the last that long or 1. Lengths, order
                 and mask hold together.
+            bias: added to the scores of visible keys, in their dtype and in the shapes of
+                `mask`. At -inf the weight is 0, but not all that a query sees may be -inf.
 
         Returns:
             `(batch, [heads,] num_queries, value_size)`; zeros for a query with
             nothing to attend to.
 
         Raises:
-            TypeError, ValueError: an argument has the wrong rank, size, batch, dtype
-                lengths or mask. A refused call changes nothing.
+            TypeError, ValueError: an argument has the wrong rank, size, batch, dtype,
+                lengths, mask or bias. A refused call changes nothing.
+
+        Example:
+            >>> queries, keys = torch.ones(1, 1, 2), torch.ones(1, 5, 2)
+            >>> values = torch.arange(20.0).reshape(1, 5, 4)
+            >>> DotProductAttention()(queries, keys, values, valid_lens=torch.tensor([2]))
+            tensor([[[2., 3., 4., 5.]]])
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
-        return self._weigh_and_pool(scores, values, visible)
+        return self._weigh_and_pool(scores, values, visible, bias)
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers: nn.Module declares Any
@@ -127,7 +143,11 @@ class Attention(nn.Module):
         visible = visible if learns else None
         return replace_hidden(queries, keys, visible, from_first)
 
-    def _weigh_and_pool(self, scores: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+    def _weigh_and_pool(
+        self, scores: Tensor, values: Tensor, visible: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        if bias is not None:
+            scores = add_bias(scores, bias, visible)
         # Very many scores are weighed in another way: the same weights, in less time.
         if visible is not None and fast_weigh_pays(scores):
             weights = fast_weigh(scores, visible)
@@ -178,6 +198,12 @@ class Attention(nn.Module):
             AttributeError: the layer has not been called, or did not store its weights.
             RuntimeError: they are read within `torch.func.vmap`, by one sample, but are those
                 of all samples.
+
+        Example:
+            >>> layer, x = DotProductAttention(), torch.ones(1, 4, 2)
+            >>> output = layer(x, x, x, causal=True)
+            >>> layer.attention_weights[0, 1]
+            tensor([0.5000, 0.5000, 0.0000, 0.0000])
         """
         if is_mapping():
             raise RuntimeError(
@@ -199,8 +225,8 @@ class Attention(nn.Module):
 def missing_weights_error(layer: nn.Module) -> AttributeError:
     """Make the error for a layer without stored weights."""
     return AttributeError(
-        f"attention_weights are not there: this {type(layer).__name__} has kept none; "
-        "call it with keep_weights=True first"
+        f"attention_weights are not there: this {type(layer).__name__} has stored none; "
+        "call it with keep_weights=True first" + see_recipe("weights per head")
     )
 
 

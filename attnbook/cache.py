@@ -31,7 +31,22 @@ HEADS = "(batch, num_kv_heads, num_tokens, size)"
 
 
 class CacheStep(NamedTuple):
-    """What the layers need to know of a step: where its tokens are stored, and what they see."""
+    """What the layers need to know of a step: where its tokens are stored, and what they see.
+
+    Args:
+        slots: where each token is stored, `(batch, num_tokens)`.
+        real: booleans of the same shape, False for padding.
+        positions: of the tokens, of the same shape.
+        visible: which slots each token sees, booleans, `(batch, 1, num_tokens, num_slots)`.
+
+    Example:
+        >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
+        >>> with cache.step(3) as step:
+        ...     _ = cache.layer(0).append(torch.ones(2, 1, 3, 4), torch.ones(2, 1, 3, 4))
+        >>> step.positions
+        tensor([[0, 1, 2],
+                [0, 1, 2]])
+    """
 
     slots: Tensor  # (batch, tokens)
     real: Tensor  # (batch, tokens), False for padding
@@ -51,6 +66,14 @@ class LayerCache:
         step: the step that is open, if there is one.
 
     Source: as `KeyValueCache`.
+
+    Example:
+        >>> attention = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2).eval()
+        >>> cache = KeyValueCache(1, batch=1, num_kv_heads=2, key_size=4, value_size=4)
+        >>> x = torch.ones(1, 3, 8)
+        >>> with torch.no_grad(), cache.step(3):
+        ...     attention(x, x, x, cache=cache.layer(0)).shape
+        torch.Size([1, 3, 8])
     """
 
     def __init__(
@@ -143,6 +166,13 @@ class CrossCache:
         TypeError, ValueError: an argument has another type or shape.
 
     Source: Vaswani et al. (2017), section 3.2.3, where a decoder attends to an encoder's output.
+
+    Example:
+        >>> attention = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2).eval()
+        >>> memory = torch.ones(1, 5, 8)
+        >>> cache = attention.project_keys(memory, memory)
+        >>> cache.keys.shape, attention.attend(torch.ones(1, 1, 8), cache).shape
+        (torch.Size([1, 2, 5, 4]), torch.Size([1, 1, 8]))
     """
 
     def __init__(
@@ -186,13 +216,7 @@ class CrossCache:
 class KeyValueCache:
     """The keys and values of all layers for the tokens so far, in a batch of texts.
 
-    A step stores some tokens more, the same number in each row, padding included:
-
-    >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
-    >>> with cache.step(3, valid=torch.tensor([[True, True, True], [False, True, True]])):
-    ...     _ = cache.layer(0).append(torch.ones(2, 1, 3, 4), torch.ones(2, 1, 3, 4))
-    >>> cache.lengths
-    tensor([3, 2])
+    A step stores some tokens more, the same number in each row, padding included.
 
     A token sees the real tokens of its document at its own position and before; with a window,
     those of the last `window` positions and the first `sinks`. If positions of a document do not
@@ -222,6 +246,13 @@ class KeyValueCache:
 
     Source: Shazeer (2019), section 2.4, decodes with stored keys; Beltagy, Peters and Cohan (2020)
     for windows, Xiao et al. (2023) for sinks, whose positions stay as they are here.
+
+    Example:
+        >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
+        >>> with cache.step(3, valid=torch.tensor([[True, True, True], [False, True, True]])):
+        ...     _ = cache.layer(0).append(torch.ones(2, 1, 3, 4), torch.ones(2, 1, 3, 4))
+        >>> cache.lengths
+        tensor([3, 2])
     """
 
     def __init__(  # noqa: PLR0913 - sizes of a model, and the rule of what is seen

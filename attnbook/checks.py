@@ -5,27 +5,66 @@ No check here reads a tensor's values, so none makes a GPU wait.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+Layer = TypeVar("Layer")
+Given = ParamSpec("Given")
 
 QUERIES = "(batch, [heads,] num_queries, query_size)"
 KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
-# The default of a required argument: Python's own message about a missing one would not
-# explain that another book orders the arguments differently.
-MISSING: Any = None
-
 
 def see_recipe(name: str) -> str:
     """The end of a message that has a recipe in the book, by the recipe's short name."""
     return f'; see: recipes, "{name}"'
+
+
+def explain_order(
+    other: str, sizes: str
+) -> Callable[
+    [Callable[Concatenate[Layer, Given], None]], Callable[Concatenate[Layer, Given], None]
+]:
+    """Decorate an `__init__`: explain a missing argument by the order of later d2l editions.
+
+    Args:
+        other: the arguments in their order, which leaves some out.
+        sizes: what it does not say.
+    """
+
+    def decorate(
+        init: Callable[Concatenate[Layer, Given], None],
+    ) -> Callable[Concatenate[Layer, Given], None]:
+        ordered = [
+            one
+            for one in inspect.signature(init).parameters.values()
+            if one.kind is one.POSITIONAL_OR_KEYWORD
+        ][1:]
+        takes = ", ".join(one.name for one in ordered)
+        required = [one.name for one in ordered if one.default is one.empty]
+
+        @functools.wraps(init)
+        def explained(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+            missing = [name for name in required[len(args) :] if name not in kwargs]
+            if missing:
+                raise TypeError(
+                    f"{type(self).__name__} takes ({takes}); the order ({other}) of later d2l "
+                    f"editions does not say {sizes}; {missing[0]} is missing"
+                )
+            init(self, *args, **kwargs)
+
+        return explained
+
+    return decorate
 
 
 def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
@@ -34,7 +73,15 @@ def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
     if not tensor.is_floating_point():
         raise TypeError(f"{name} must hold floating-point numbers, got {tensor.dtype}")
     if tensor.dim() not in (3, 4):
-        raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
+        raise _shape_error(name, tensor, axes, least=3)
+
+
+def _shape_error(name: str, tensor: Tensor, axes: str, least: int) -> ValueError:
+    """Make the error for a wrong number of axes; it shows how one example becomes a batch."""
+    unbatched = axes.startswith("(batch, ") and tensor.dim() == least - 1
+    how = f"; of one example without a batch pass {name}[None], and take output[0]"
+    end = how + see_recipe("unbatched") if unbatched else ""
+    return ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}{end}")
 
 
 def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
@@ -134,7 +181,7 @@ def check_axes(name: str, tensor: Tensor, axes: str) -> None:
     """Refuse a tensor with another number of axes than are named."""
     check_dense(name, tensor)
     if tensor.dim() != axes.count(",") + 1:
-        raise ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}")
+        raise _shape_error(name, tensor, axes, least=axes.count(",") + 1)
 
 
 def check_projected(name: str, vectors: Tensor, size_name: str, projection: nn.Module) -> None:
@@ -183,6 +230,28 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     check_dtype("scores", scores, "queries", queries)
 
 
+def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
+    """Refuse a mask or a bias that does not broadcast to the scores, or has no axis of heads."""
+    if tensor.dim() == 3 and len(shape) == 4:
+        raise ValueError(
+            f"{name} must have an axis of heads where scores have one, got three axes in "
+            f"{tuple(tensor.shape)}: write {name}[:, None] if its first is the batch, "
+            f"{name}[None] if it is the heads"
+        )
+    sizes = tuple(shape[-2:]) if tensor.dim() == 2 else tuple(shape)
+    fits = tensor.dim() == len(sizes) and tensor.shape[-1] == sizes[-1]
+    # Not `has in (1, size)`, of which torch.compile makes an untrue constant for some open sizes.
+    fits = fits and all(
+        has == 1 or has == size  # noqa: PLR1714
+        for has, size in zip(tensor.shape, sizes, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} must have shape (num_queries, num_keys) or that of the scores, "
+            f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
+        )
+
+
 def is_whole(number: object) -> bool:
     """Whether it is a whole number, or a size of a program that is being made."""
     if type(number) is int:  # the usual case, in every call
@@ -227,6 +296,14 @@ def check_dropout(dropout: float) -> None:
         raise TypeError(f"dropout must be a number in [0, 1], got {dropout!r}")
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout must lie in [0, 1], got {dropout}")
+
+
+def check_scale(scale: float) -> None:
+    """Refuse a scale that is not one positive number."""
+    if isinstance(scale, bool) or not isinstance(scale, Real):
+        raise TypeError(f"scale must be a number above 0, got {scale!r}")
+    if not 0 < scale < math.inf:
+        raise ValueError(f"scale must be positive and finite, got {scale}")
 
 
 def check_width(width: float | Tensor) -> None:

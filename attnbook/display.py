@@ -81,6 +81,11 @@ def choose_device() -> torch.device:
     Raises:
         ValueError: the variable is neither `cpu` nor `cuda`.
         RuntimeError: it is `cuda`, and there is no CUDA device.
+
+    Example:
+        >>> from attnbook.display import choose_device
+        >>> choose_device().type in ("cpu", "cuda")
+        True
     """
     name = os.environ.get("ATTNBOOK_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
     if name not in ("cpu", "cuda"):
@@ -91,7 +96,13 @@ def choose_device() -> torch.device:
 
 
 class Source:
-    """Python source that a notebook shows highlighted and a terminal shows as it is."""
+    """Python source that a notebook shows highlighted and a terminal shows as it is.
+
+    Example:
+        >>> from attnbook.display import Source
+        >>> Source("weights @ values")
+        weights @ values
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -104,7 +115,16 @@ class Source:
 
 
 def show_source(*objects: Any) -> Source:  # noqa: ANN401 - whatever inspect can read
-    """Show the source of functions, methods or classes, docstrings cut to their first line."""
+    """Show the source of functions, methods or classes, docstrings cut to their first line.
+
+    Raises:
+        TypeError, OSError: an object has no Python source that can be read.
+
+    Example:
+        >>> from attnbook.display import show_source
+        >>> show_source(split_heads)
+        def split_heads(...
+    """
     return Source("\n\n".join(_short_source(thing) for thing in objects))
 
 
@@ -146,6 +166,14 @@ class Picture:
         svg: an `<svg>` element.
         alt: what the picture shows, in a sentence or two.
         text: the same in plain text, with its numbers; by default `alt`.
+
+    Raises:
+        ValueError: `alt` is empty.
+
+    Example:
+        >>> from attnbook.display import Picture
+        >>> Picture('<svg viewBox="0 0 9 9"><circle r="9"/></svg>', alt="A circle.")
+        A circle.
     """
 
     def __init__(self, svg: str, alt: str, text: str | None = None) -> None:
@@ -178,7 +206,15 @@ class Heatmap(Picture):
 
 
 def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """Make a matplotlib figure, in inches, with one pair of axes in the book's style."""
+    """Make a matplotlib figure, in inches, with one pair of axes in the book's style.
+
+    Example:
+        >>> from attnbook.display import BLUE, new_figure
+        >>> figure, axes = new_figure(4, 3)
+        >>> lines = axes.plot([0, 1], [0, 1], color=BLUE)
+        >>> figure.get_size_inches().tolist()
+        [4.0, 3.0]
+    """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height))
         return figure, figure.subplots()
@@ -192,6 +228,13 @@ def draw(figure: Figure, alt: str, text: str | None = None) -> Picture:
 
     Raises:
         ValueError: `alt` is empty.
+
+    Example:
+        >>> from attnbook.display import BLUE, draw, new_figure
+        >>> figure, axes = new_figure(4, 3)
+        >>> lines = axes.plot([0, 1], [0, 1], color=BLUE)
+        >>> draw(figure, "A line that rises from 0 to 1.")
+        A line that rises from 0 to 1.
     """
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -260,6 +303,14 @@ def heatmap(
     Raises:
         TypeError, ValueError: `weights` is no tensor of two axes, is too large or out of range,
             or a label is missing.
+
+    Example:
+        >>> from attnbook.display import heatmap
+        >>> heatmap(torch.tensor([[0.75, 0.25], [1.0, 0.0]]))
+        Attention weights
+                 key 0  key 1
+        query 0  0.750  0.250
+        query 1  1.000      0
     """
     check_axes("weights", weights, "(num_queries, num_keys)")
     check_numbers("weights", weights, "cpu")

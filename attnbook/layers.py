@@ -11,15 +11,16 @@ from torch import nn
 from attnbook.attention import Attention
 from attnbook.checks import (
     KEYS,
-    MISSING,
     SCORES,
     check_flag,
     check_last_axis,
     check_projected,
+    check_scale,
     check_scores,
     check_shared_inputs,
     check_sizes,
     check_tensor,
+    explain_order,
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
@@ -52,21 +53,50 @@ class DotProductAttention(Attention):
     Args:
         dropout: the share of weights dropped in training, in [0, 1].
         keep_weights: whether `attention_weights` can be read; without, no second derivative.
+        scale: what to multiply q · k by, instead of 1 / √d; positive and finite.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
+
+    Example:
+        >>> layer = DotProductAttention(dropout=0.1).eval()
+        >>> layer(torch.ones(2, 3, 8), torch.ones(2, 5, 8), torch.ones(2, 5, 4)).shape
+        torch.Size([2, 3, 4])
+        >>> layer.attention_weights.shape
+        torch.Size([2, 3, 5])
     """
 
     formula = "q · k / √d"
+
+    def __init__(
+        self, dropout: float = 0.0, *, keep_weights: bool = True, scale: float | None = None
+    ) -> None:
+        super().__init__(dropout, keep_weights=keep_weights)
+        if scale is not None:
+            check_scale(scale)
+            self.formula = f"{scale:g} · q · k"
+        self.scale = scale
+
+    def extra_repr(self) -> str:
+        """Show the scale, if it is not 1 / √d.
+
+        :meta private:
+        """
+        return "" if self.scale is None else f"scale={self.scale}"
 
     def score(
         self,
         queries: Float[Tensor, "batch *heads queries size"],
         keys: Float[Tensor, "batch *heads keys size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Score each pair by q · k / √d."""
-        return scaled_dot_score(queries, keys)
+        """Score each pair by q · k / √d.
 
-    def forward(
+        Example:
+            >>> DotProductAttention(scale=1.0).score(torch.ones(1, 1, 4), torch.ones(1, 3, 4))
+            tensor([[[4., 4., 4.]]])
+        """
+        return scaled_dot_score(queries, keys, self.scale)
+
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries size"],
         keys: Float[Tensor, "batch *kv_heads keys size"],
@@ -75,16 +105,25 @@ class DotProductAttention(Attention):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` does; by torch's own kernel if no weights are stored.
 
         Keys and values may have fewer heads than queries, if their number divides that of
         queries: neighbouring heads of queries share one head of keys.
+
+        Example:
+            >>> layer = DotProductAttention()
+            >>> queries, keys = torch.ones(2, 8, 3, 4), torch.ones(2, 2, 5, 4)
+            >>> layer(queries, keys, values=keys).shape  # 8 heads of queries share 2 of keys
+            torch.Size([2, 8, 3, 4])
         """
         if shares_keys(queries, keys):
-            return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask)
-        if self.keep_weights or self._drops() or not self._scores_as(DotProductAttention):
-            return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+            return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask, bias)
+        if bias is not None or not self._may_run_kernel():
+            return super().forward(
+                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
+            )
         check_flag("causal", causal)
         visible = self._visible_keys(queries, keys, values, valid_lens, False, mask)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -92,7 +131,7 @@ class DotProductAttention(Attention):
             return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         output = fast_dot_product_attention(
-            queries, keys, values, visible, causal=causal, from_first=mask is None
+            queries, keys, values, visible, causal=causal, from_first=mask is None, scale=self.scale
         )
         self._keep(None)
         return output
@@ -111,13 +150,19 @@ class DotProductAttention(Attention):
 
         `forward` would read all keys once more to see whether they are finite, and where numbers
         are not read (on a GPU, compiled) it would copy them, at each step.
+
+        Example:
+            >>> queries, keys = torch.ones(2, 8, 1, 4), torch.ones(2, 2, 5, 4)
+            >>> visible = torch.tensor([True, True, True, False, False]).expand(2, 1, 1, 5)
+            >>> DotProductAttention().attend_to_cached(queries, keys, keys, visible).shape
+            torch.Size([2, 8, 1, 4])
         """
         check_shared_inputs(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
         may_read = may_read_values(values)
-        whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
-        if not whole and not is_changed(self) and kernel_pays(queries, keys, values):
-            output = _run_kernel_on_cached(queries, keys, values, visible)
+        fast = self._may_run_kernel() and not is_changed(self)
+        if fast and kernel_pays(queries, keys, values):
+            output = _run_kernel_on_cached(queries, keys, values, visible, self.scale)
             # What is hidden may be infinite: then `forward` clears it.
             if not may_read or (not output.requires_grad and all_finite(output)):
                 self._keep(None)
@@ -130,7 +175,7 @@ class DotProductAttention(Attention):
         self._keep(weights if self.keep_weights else None)
         return output
 
-    def _attend_in_groups(
+    def _attend_in_groups(  # noqa: PLR0913, PLR0917 - the arguments of a call
         self,
         queries: Tensor,
         keys: Tensor,
@@ -138,6 +183,7 @@ class DotProductAttention(Attention):
         valid_lens: Tensor | None,
         causal: bool,
         mask: Tensor | None,
+        bias: Tensor | None,
     ) -> Tensor:
         check_shared_inputs(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -145,22 +191,33 @@ class DotProductAttention(Attention):
             # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
             shared = queries.shape[1] // keys.shape[1]
             keys, values = (it.repeat_interleave(shared, dim=1) for it in (keys, values))
-            return self.forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+            return self.forward(
+                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
+            )
         shape = (*queries.shape[:-1], keys.shape[-2])
-        whole = self.keep_weights or self._drops() or not self._scores_as(DotProductAttention)
-        fast = not whole and kernel_pays(queries, keys, values)
+        fast = bias is None and self._may_run_kernel() and kernel_pays(queries, keys, values)
         check_flag("causal", causal)
         visible = visible_keys(shape, valid_lens, causal and not fast, keys.device, mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         if fast:
             output = fast_dot_product_attention(
-                queries, keys, values, visible, causal=causal, from_first=mask is None
+                queries,
+                keys,
+                values,
+                visible,
+                causal=causal,
+                from_first=mask is None,
+                scale=self.scale,
             )
             self._keep(None)
             return output
         scores = self.score(share_keys(queries, keys.shape[1]), keys)
         check_tensor("scores", scores, SCORES)
-        return self._weigh_and_pool(unshare_keys(scores, shape[1]), values, visible)
+        return self._weigh_and_pool(unshare_keys(scores, shape[1]), values, visible, bias)
+
+    def _may_run_kernel(self) -> bool:
+        """Whether torch's kernel gives what this layer does: it stores and drops no weights."""
+        return not (self.keep_weights or self._drops()) and self._scores_as(DotProductAttention)
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         if not shares_keys(weights, values):
@@ -177,15 +234,15 @@ class DotProductAttention(Attention):
 
 
 def _run_kernel_on_cached(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
 ) -> Tensor:
     """Call torch's kernel; for a single query, each key is read once for all heads that share it.
 
     These heads are then several queries of one head, and see the same keys.
     """
     if queries.shape[2] > 1 or not shares_keys(queries, keys):
-        return run_kernel(queries, keys, values, visible)
-    output = run_kernel(share_keys(queries, keys.shape[1]), keys, values, visible)
+        return run_kernel(queries, keys, values, visible, scale=scale)
+    output = run_kernel(share_keys(queries, keys.shape[1]), keys, values, visible, scale=scale)
     return unshare_keys(output, queries.shape[1])
 
 
@@ -205,28 +262,28 @@ class AdditiveAttention(Attention):
 
     Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2 (our W_q, W_k, w_v are their W_a,
     U_a, v_a). The order of arguments is that of Dive into Deep Learning before version 1.0.
+
+    Example:
+        >>> layer = AdditiveAttention(key_size=2, query_size=20, num_hiddens=8)
+        >>> queries, keys, values = torch.ones(2, 1, 20), torch.ones(2, 10, 2), torch.ones(2, 10, 4)
+        >>> layer(queries, keys, values, valid_lens=torch.tensor([2, 6])).shape
+        torch.Size([2, 1, 4])
     """
 
     formula = "w_vᵀ tanh(W_q q + W_k k)"
     _hiddens = "num_hiddens"
 
+    @explain_order("num_hiddens, dropout", "how large a key and a query are")
     def __init__(
         self,
-        key_size: int = MISSING,
-        query_size: int = MISSING,
-        num_hiddens: int = MISSING,
+        key_size: int,
+        query_size: int,
+        num_hiddens: int,
         dropout: float = 0.0,
         *,
         keep_weights: bool = True,
     ) -> None:
-        sizes = {"key_size": key_size, "query_size": query_size, self._hiddens: num_hiddens}
-        if any(size is MISSING for size in sizes.values()):
-            raise TypeError(
-                f"{type(self).__name__} takes (key_size, query_size, {self._hiddens}, dropout); "
-                "the order (num_hiddens, dropout) of later d2l editions does not say "
-                "how large a key and a query are"
-            )
-        check_sizes(sizes)
+        check_sizes({"key_size": key_size, "query_size": query_size, self._hiddens: num_hiddens})
         super().__init__(dropout, keep_weights=keep_weights)
         self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
         self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
@@ -237,11 +294,16 @@ class AdditiveAttention(Attention):
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Score each pair by w_vᵀ tanh(W_q q + W_k k)."""
+        """Score each pair by w_vᵀ tanh(W_q q + W_k k).
+
+        Example:
+            >>> AdditiveAttention(2, 3, 8).score(torch.ones(1, 5, 3), torch.ones(1, 7, 2)).shape
+            torch.Size([1, 5, 7])
+        """
         features = additive_features(self._project_queries(queries), self.project_keys(keys))
         return self.w_v(features).squeeze(-1)  # type: ignore[no-any-return]
 
-    def forward(
+    def forward(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
@@ -250,39 +312,50 @@ class AdditiveAttention(Attention):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` does; many scores are computed block by block."""
+        """Attend, as `Attention.forward` does; many scores are computed block by block.
+
+        Example:
+            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8)
+            >>> queries, keys = torch.ones(1, 5, 3), torch.ones(1, 7, 2)
+            >>> layer(queries, keys, torch.ones(1, 7, 4), bias=torch.zeros(5, 7)).shape
+            torch.Size([1, 5, 4])
+        """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
         queries, keys = replace_hidden(queries, keys, visible, mask is None)
         if self._blocks_pay(queries, keys, values):
             projected = self._project_queries(queries), self.project_keys(keys)
-            return self._attend_in_blocks(*projected, values, visible)
+            return self._attend_in_blocks(*projected, values, visible, bias)
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
-        return self._weigh_and_pool(scores, values, visible)
+        return self._weigh_and_pool(scores, values, visible, bias)
 
     def project_keys(
         self, keys: Float[Tensor, "batch *heads keys key_size"]
     ) -> Float[Tensor, "batch *heads keys num_hiddens"]:
         """Project keys once, W_k k, for the many calls of `attend` that a decoder makes.
 
-        >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=5)
-        >>> keys, values, valid_lens = torch.ones(1, 7, 2), torch.ones(1, 7, 4), torch.tensor([6])
-        >>> projected_keys = layer.project_keys(keys)
-        >>> for state in torch.randn(4, 1, 1, 3):
-        ...     output = layer.attend(state, projected_keys, values, valid_lens)
-
         Padding must be finite here, as it reaches the gradients of the parameters.
 
         Raises:
             TypeError, ValueError: `keys` has the wrong rank, size or dtype.
+
+        Example:
+            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=5)
+            >>> projected_keys = layer.project_keys(torch.ones(1, 7, 2))
+            >>> values = torch.ones(1, 7, 4)
+            >>> for state in torch.randn(4, 1, 1, 3):
+            ...     output = layer.attend(state, projected_keys, values)
+            >>> output.shape
+            torch.Size([1, 1, 4])
         """
         check_tensor("keys", keys, KEYS)
         check_projected("keys", keys, "key_size", self.W_k)
         return self.W_k(keys)  # type: ignore[no-any-return]
 
-    def attend(
+    def attend(  # noqa: PLR0913 - a published interface
         self,
         queries: Float[Tensor, "batch *heads queries query_size"],
         projected_keys: Float[Tensor, "batch *heads keys num_hiddens"],
@@ -291,10 +364,17 @@ class AdditiveAttention(Attention):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend as a call of the layer does, to keys that `project_keys` has projected.
 
         It refuses what a call does; and a subclass with a score of its own, by a TypeError.
+
+        Example:
+            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8)
+            >>> projected_keys = layer.project_keys(torch.ones(1, 7, 2))
+            >>> layer.attend(torch.ones(1, 1, 3), projected_keys, torch.ones(1, 7, 4)).shape
+            torch.Size([1, 1, 4])
         """
         if not self._scores_as(AdditiveAttention):
             raise own_score_error(self)
@@ -305,9 +385,9 @@ class AdditiveAttention(Attention):
         queries, keys = replace_hidden(queries, projected_keys, visible, mask is None)
         queries = self._project_queries(queries)
         if self._blocks_pay(queries, keys, values):
-            return self._attend_in_blocks(queries, keys, values, visible)
+            return self._attend_in_blocks(queries, keys, values, visible, bias)
         scores = self.w_v(additive_features(queries, keys))
-        return self._weigh_and_pool(scores.squeeze(-1), values, visible)
+        return self._weigh_and_pool(scores.squeeze(-1), values, visible, bias)
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         check_projected("queries", queries, "query_size", self.W_q)
@@ -322,13 +402,23 @@ class AdditiveAttention(Attention):
         return ours and blocks_pay(queries, keys, self.w_v.in_features, others)
 
     def _attend_in_blocks(
-        self, queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        visible: Tensor | None,
+        bias: Tensor | None,
     ) -> Tensor:
         weight = self.w_v.weight.squeeze(0)
         whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
-        if whole or values.dtype != queries.dtype or not streaming_pays(queries, keys):  # autocast
+        if (
+            whole
+            or bias is not None
+            or values.dtype != queries.dtype
+            or not streaming_pays(queries, keys)
+        ):  # autocast
             scores = fast_additive_score(queries, keys, weight, visible)
-            return self._weigh_and_pool(scores, values, visible)
+            return self._weigh_and_pool(scores, values, visible, bias)
         cleared = zero_hidden(values, visible)
         output = streamed_additive_attention(queries, keys, weight, cleared, visible)
         self._keep(None)
@@ -336,15 +426,22 @@ class AdditiveAttention(Attention):
 
 
 class MLPAttention(AdditiveAttention):
-    """`AdditiveAttention` under its older name, where `num_hiddens` was called `units`."""
+    """`AdditiveAttention` under its older name, where `num_hiddens` was called `units`.
+
+    Example:
+        >>> layer = MLPAttention(key_size=2, query_size=20, units=8)
+        >>> layer(torch.ones(2, 1, 20), torch.ones(2, 10, 2), torch.ones(2, 10, 4)).shape
+        torch.Size([2, 1, 4])
+    """
 
     _hiddens = "units"
 
+    @explain_order("num_hiddens, dropout", "how large a key and a query are")
     def __init__(
         self,
-        key_size: int = MISSING,
-        query_size: int = MISSING,
-        units: int = MISSING,
+        key_size: int,
+        query_size: int,
+        units: int,
         dropout: float = 0.0,
         *,
         keep_weights: bool = True,

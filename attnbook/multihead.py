@@ -10,7 +10,6 @@ from torch import nn
 from attnbook.attention import missing_weights_error
 from attnbook.cache import CrossCache, LayerCache
 from attnbook.checks import (
-    MISSING,
     check_axes,
     check_flag,
     check_heads,
@@ -18,6 +17,7 @@ from attnbook.checks import (
     check_projected,
     check_sizes,
     check_values,
+    explain_order,
 )
 from attnbook.fused.fallback import is_changed, is_plain
 from attnbook.heads import merge_heads, split_heads
@@ -60,6 +60,7 @@ class MultiHeadAttention(nn.Module):
         head_size: the size of a head, by default `num_hiddens / num_heads`.
         rotary: turns queries and keys after the split, by their positions: `rotary_encoding`,
             or `partial(rotary_encoding, base=…, layout=…)`. By default nothing is turned.
+        scale: what to multiply q · k by in each head, instead of 1 / √head_size.
 
     Raises:
         TypeError, ValueError: an argument is missing, or out of its range.
@@ -67,15 +68,24 @@ class MultiHeadAttention(nn.Module):
     Source: Vaswani et al. (2017), section 3.2.2 (our W_q holds the W_i^Q of all heads); Ainslie
     et al. (2023) for shared keys, Su et al. (2021) for rotary positions. The order of arguments
     is that of Dive into Deep Learning before version 1.0.
+
+    Example:
+        >>> layer = MultiHeadAttention(16, 16, 16, num_hiddens=16, num_heads=4, num_kv_heads=2)
+        >>> x = torch.ones(2, 5, 16)
+        >>> layer(x, x, x, causal=True).shape
+        torch.Size([2, 5, 16])
+        >>> layer.attention_weights.shape
+        torch.Size([2, 4, 5, 5])
     """
 
+    @explain_order("num_hiddens, num_heads, dropout", "how large a key, a query and a value are")
     def __init__(  # noqa: PLR0913, PLR0917 - a published interface
         self,
-        key_size: int = MISSING,
-        query_size: int = MISSING,
-        value_size: int = MISSING,
-        num_hiddens: int = MISSING,
-        num_heads: int = MISSING,
+        key_size: int,
+        query_size: int,
+        value_size: int,
+        num_hiddens: int,
+        num_heads: int,
         dropout: float = 0.0,
         bias: bool = False,
         *,
@@ -83,6 +93,7 @@ class MultiHeadAttention(nn.Module):
         num_kv_heads: int | None = None,
         head_size: int | None = None,
         rotary: Callable[[Tensor, Tensor], Tensor] | None = None,
+        scale: float | None = None,
     ) -> None:
         sizes = {
             "key_size": key_size,
@@ -91,12 +102,6 @@ class MultiHeadAttention(nn.Module):
             "num_hiddens": num_hiddens,
             "num_heads": num_heads,
         }
-        if any(size is MISSING for size in sizes.values()):
-            raise TypeError(
-                "MultiHeadAttention takes (key_size, query_size, value_size, num_hiddens, "
-                "num_heads, dropout, bias); the order (num_hiddens, num_heads, dropout) of later "
-                "d2l editions does not say how large a key, a query and a value are"
-            )
         check_sizes(sizes)
         if head_size is None:
             check_heads("num_hiddens", num_hiddens, num_heads)
@@ -114,7 +119,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
         self.rotary = rotary
-        self.attention = DotProductAttention(dropout, keep_weights=keep_weights)
+        self.attention = DotProductAttention(dropout, keep_weights=keep_weights, scale=scale)
         self.W_q = nn.Linear(query_size, num_heads * head_size, bias=bias)
         self.W_k = nn.Linear(key_size, num_kv_heads * head_size, bias=bias)
         self.W_v = nn.Linear(value_size, num_kv_heads * head_size, bias=bias)
@@ -132,6 +137,7 @@ class MultiHeadAttention(nn.Module):
         positions: Shaped[Tensor, "... queries"] | None = None,
         key_positions: Shaped[Tensor, "... keys"] | None = None,
         cache: LayerCache | None = None,
+        bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch queries hiddens"]:
         """Attend with every head, and mix what they found.
 
@@ -152,6 +158,10 @@ class MultiHeadAttention(nn.Module):
             cache: of the keys and values before: `keys` and `values` are then those of the new
                 tokens, and the step that is open says where they are and what they see (always
                 causal).
+            bias: added to the scaled scores of visible keys, in their dtype: `(num_queries,
+                num_keys)`, or `(batch, num_heads, num_queries, num_keys)`, each axis but the
+                last that long or 1. At -inf the weight is 0, but not all that a query sees may
+                be -inf. A bias that depends on the distance, as ALiBi's, goes here.
 
         Returns:
             `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
@@ -159,9 +169,17 @@ class MultiHeadAttention(nn.Module):
         Raises:
             TypeError, ValueError: as `Attention.forward`, and `LayerCache.append`.
             RuntimeError: a cache is used outside its step, or twice in it.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+            >>> x, distance = torch.ones(3, 4, 8), torch.arange(4)[:, None] - torch.arange(4)
+            >>> alibi = -torch.tensor([0.5, 0.25])[None, :, None, None] * distance
+            >>> layer(x, x, x, torch.tensor([4, 2, 0]), causal=True, bias=alibi).shape
+            torch.Size([3, 4, 8])
         """
         if cache is not None:
             _check_left_to_cache(valid_lens, mask, positions, key_positions)
+            _check_no_bias(bias)
             return self._attend_cached(queries, keys, values, cache, causal)
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
@@ -180,7 +198,7 @@ class MultiHeadAttention(nn.Module):
         if self.rotary is not None and at is not None:
             q, k = self.rotary(q, at[0]), self.rotary(k, at[1])
         for_heads = mask[:, None] if mask is not None and mask.dim() == 3 else mask
-        heads = self.attention(q, k, v, valid_lens, causal=causal, mask=for_heads)
+        heads = self.attention(q, k, v, valid_lens, causal=causal, mask=for_heads, bias=bias)
         output = self.W_o(merge_heads(heads))
         return self._zero_if_empty(output, visible, num_keys=shape[-1])
 
@@ -232,6 +250,11 @@ class MultiHeadAttention(nn.Module):
         Raises:
             TypeError, ValueError: an argument has the wrong type or shape; or the layer has
                 rotary positions, which order a single text.
+
+        Example:
+            >>> layer = MultiHeadAttention(6, 8, 6, num_hiddens=8, num_heads=2)
+            >>> layer.project_keys(torch.ones(3, 5, 6), torch.ones(3, 5, 6)).keys.shape
+            torch.Size([3, 2, 5, 4])
         """
         if self.rotary is not None:
             raise ValueError(f"rotary must be None for keys of another text, got {self.rotary!r}")
@@ -250,6 +273,12 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError, ValueError: `cache` is no `CrossCache`, or does not fit the queries.
+
+        Example:
+            >>> layer = MultiHeadAttention(6, 8, 6, num_hiddens=8, num_heads=2)
+            >>> cache = layer.project_keys(torch.ones(3, 5, 6), torch.ones(3, 5, 6))
+            >>> layer.attend(torch.ones(3, 1, 8), cache).shape
+            torch.Size([3, 1, 8])
         """
         if not isinstance(cache, CrossCache):
             raise TypeError(
@@ -324,7 +353,14 @@ class MultiHeadAttention(nn.Module):
 
     @property
     def keep_weights(self) -> bool:
-        """Whether `attention_weights` can be read after a call; it can be set."""
+        """Whether `attention_weights` can be read after a call; it can be set.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+            >>> layer.keep_weights = False
+            >>> layer.attention.keep_weights
+            False
+        """
         return self.attention.keep_weights
 
     @keep_weights.setter
@@ -337,6 +373,12 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             AttributeError: the layer has not been called, or did not store its weights.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+            >>> output = layer(*torch.ones(3, 3, 4, 8))
+            >>> layer.attention_weights.shape
+            torch.Size([3, 2, 4, 4])
         """
         return self.attention.attention_weights
 
@@ -358,6 +400,12 @@ class MultiHeadAttention(nn.Module):
             TypeError: `module` is no `nn.MultiheadAttention`, or computes something else: by a
                 forward of its own, or by hooks.
             ValueError: it adds keys of its own (`add_bias_kv`, `add_zero_attn`).
+
+        Example:
+            >>> theirs = torch.nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
+            >>> x, ours = torch.ones(3, 4, 8), MultiHeadAttention.from_torch(theirs)
+            >>> torch.allclose(ours(x, x, x), theirs(x, x, x)[0], atol=1e-5)
+            True
         """
         check_from_torch("module", module, nn.MultiheadAttention)
         if module.bias_k is not None or module.add_zero_attn:
@@ -380,6 +428,11 @@ class MultiHeadAttention(nn.Module):
             TypeError: a projection or the attention has been replaced, or has hooks.
             ValueError: queries are not as large as outputs, as torch requires, or some
                 projections have a bias and others none.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2, bias=True)
+            >>> type(layer.to_torch()).__name__
+            'MultiheadAttention'
         """
         check_to_torch(self)
         num_hiddens = self.W_q.out_features
@@ -405,6 +458,15 @@ def _check_left_to_cache(*given: Tensor | None) -> None:
         raise ValueError(
             "valid_lens, mask, positions and key_positions must be left out with a cache, whose "
             "step says where the tokens are and what they see, got one of them"
+        )
+
+
+def _check_no_bias(bias: Tensor | None) -> None:
+    """Refuse a bias for the keys of a cache: a slot's index is no position."""
+    if bias is not None:
+        raise ValueError(
+            "bias must be left out with a cache, whose keys are in the order of its slots, not "
+            f"of positions, got {type(bias).__name__}"
         )
 
 
@@ -444,6 +506,8 @@ def check_to_torch(layer: MultiHeadAttention) -> None:
             f"num_kv_heads must be num_heads={layer.num_heads} in torch's layer, "
             f"got {layer.num_kv_heads}"
         )
+    if layer.attention.scale is not None:
+        raise ValueError(f"scale must be None in torch's layer, got {layer.attention.scale}")
     _check_unchanged("the layer", layer)
     query_size, num_hiddens = layer.W_q.in_features, layer.W_q.out_features
     if query_size != num_hiddens:

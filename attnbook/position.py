@@ -47,6 +47,12 @@ def sinusoidal_encoding(
         TypeError, ValueError: an argument has the wrong type, shape or range.
 
     Source: Vaswani et al. (2017), section 3.5.
+
+    Example:
+        >>> sinusoidal_encoding(positions=3, size=4).round(decimals=2)
+        tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],
+                [ 0.8400,  0.5400,  0.0100,  1.0000],
+                [ 0.9100, -0.4200,  0.0200,  1.0000]])
     """
     check_size("size", size)
     dtype = torch.get_default_dtype() if dtype is None else dtype
@@ -97,6 +103,13 @@ def rotary_encoding(
 
     Source: Su et al. (2021), section 3.2.2, with adjacent pairs; halves as in GPT-NeoX and Llama
     of the library transformers.
+
+    Example:
+        >>> vectors = torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+        >>> rotary_encoding(vectors).round(decimals=2)
+        tensor([[ 1.0000,  0.0000],
+                [ 0.5400,  0.8400],
+                [-0.4200,  0.9100]])
     """
     check_vectors(vectors)
     _check_layout("layout", layout)
@@ -183,6 +196,12 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
 
     Source: Chen et al. (2023) for "linear", Peng et al. (2023), sections 3.2 to 3.4, for the
     others; "llama3" is the rule of Llama 3.1.
+
+    Example:
+        >>> rotary_frequencies(4)
+        tensor([1.0000, 0.0100], dtype=torch.float64)
+        >>> rotary_frequencies(4, scaling="linear", factor=4.0)
+        tensor([0.2500, 0.0025], dtype=torch.float64)
     """
     _check_even("size", size)
     _check_above("base", base, 1.0)
@@ -239,6 +258,11 @@ def convert_layout(
         TypeError, ValueError: an argument has the wrong type, shape or range.
 
     Source: the library transformers, which converts Llama's weights to halves so.
+
+    Example:
+        >>> weights = torch.arange(4.0)[:, None]  # of one head; its pairs are (0, 1) and (2, 3)
+        >>> convert_layout(weights, num_heads=1, to="halves").flatten()
+        tensor([0., 2., 1., 3.])
     """
     check_dense("weights", weights)
     if weights.dim() not in (1, 2):

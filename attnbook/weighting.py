@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import SCORES, check_tensor
+from attnbook.checks import (
+    SCORES,
+    check_broadcasts,
+    check_dense,
+    check_device,
+    check_dtype,
+    check_tensor,
+    see_recipe,
+)
+from attnbook.masking.lengths import may_read
 from attnbook.masking.masks import visible_keys
 
 if TYPE_CHECKING:
@@ -50,6 +59,11 @@ def masked_softmax(
 
     Source: Dive into Deep Learning, "Attention Scoring Functions" (where an
     empty row gets uniform weights instead).
+
+    Example:
+        >>> masked_softmax(torch.zeros(2, 1, 4), valid_lens=torch.tensor([2, 0]))
+        tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
+                [[0.0000, 0.0000, 0.0000, 0.0000]]])
     """
     check_tensor("scores", scores, SCORES)
     return weigh(scores, visible_keys(scores.shape, valid_lens, causal, scores.device, mask))
@@ -59,7 +73,13 @@ def weigh(
     scores: Float[Tensor, "batch *heads queries keys"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
-    """Turn scores into weights, where the mask says which keys are visible; None means all."""
+    """Turn scores into weights, where the mask says which keys are visible; None means all.
+
+    Example:
+        >>> from attnbook.weighting import weigh
+        >>> weigh(torch.zeros(1, 1, 4), visible=torch.tensor([[[True, False, True, False]]]))
+        tensor([[[0.5000, 0.0000, 0.5000, 0.0000]]])
+    """
     if visible is None:
         return torch.softmax(scores, dim=-1)
     # -inf lies below every finite score, in every dtype. A row of nothing
@@ -71,3 +91,52 @@ def weigh(
     # Clears empty rows. In others it changes no weight, but it stops what
     # flows back from padding values: infinity times 0 would be NaN.
     return torch.where(visible, weights, 0.0)
+
+
+def add_bias(
+    scores: Float[Tensor, "batch *heads queries keys"],
+    bias: Float[Tensor, "*axes keys"],
+    visible: Bool[Tensor, "#batch *ones keys"] | None,
+) -> Float[Tensor, "batch *heads queries keys"]:
+    """Add a bias to the scores, as `Attention.forward` takes it. Numbers at padding are not used.
+
+    Raises:
+        TypeError, ValueError: `bias` does not fit the scores; or it is NaN or inf at a visible
+            key, or -inf at all of a query's. Its numbers are read where lengths are read, except
+            within `torch.func` transforms.
+
+    Example:
+        >>> from attnbook.weighting import add_bias
+        >>> add_bias(torch.ones(1, 2, 2), torch.tensor([[0.0, -1.0], [2.0, 0.0]]), visible=None)
+        tensor([[[1., 0.], [3., 1.]]])
+    """
+    check_dense("bias", bias)
+    if not bias.is_floating_point():
+        raise TypeError(
+            f"bias must hold floating-point numbers, which are added to the scores, got "
+            f"{bias.dtype}; booleans are a mask=" + see_recipe("bias")
+        )
+    check_broadcasts("bias", bias, scores.shape)
+    check_device("bias", bias, "scores", scores)
+    check_dtype("bias", bias, "scores", scores)
+    readable = may_read(bias) and not torch._C._are_functorch_transforms_active()
+    if readable and scores.numel() > 0:
+        _check_rows(bias.detach(), visible)
+    return scores + bias
+
+
+def _check_rows(bias: Tensor, visible: Tensor | None) -> None:
+    """Refuse a row that would be NaN: each query that sees keys needs a finite bias at one."""
+    if bias.isfinite().all():
+        return
+    seen = bias if visible is None else torch.where(visible, bias, -math.inf)
+    largest = seen.amax(dim=-1)
+    wrong = ~largest.isfinite()
+    if visible is not None:
+        wrong = wrong & visible.any(dim=-1)
+    if wrong.any():
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(
+            "bias must be finite or -inf, and finite for one of the keys that a query sees, got "
+            f"a largest number of {largest[index].item()} at index {index}" + see_recipe("bias")
+        )

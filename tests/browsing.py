@@ -22,7 +22,7 @@ PICTURES = ROOT / "_build" / "screenshots"
 PAGES = [*pages(), "search"]
 # One page of each kind. The tests that open each page open the others weekly.
 USUAL = {f"chapters/{name}" for name in ("welcome", "attention-from-nothing", "api", "notation")}
-USUAL |= {"chapters/api-layers", "chapters/mask-table", "search"}
+USUAL |= {f"chapters/{name}" for name in ("api-layers", "mask-table", "cheat-sheet")} | {"search"}
 # Names the file where tools/ci/run_tests.py writes how the book's build ended.
 BOOK_EXIT_CODE = "ATTNBOOK_BOOK_EXIT_CODE"
 

@@ -25,7 +25,15 @@ Counts = Mapping[str, int]
 
 
 class Sizes(NamedTuple):
-    """How much attends to how much; `size` is num_hiddens, or d of a dot product."""
+    """The sizes of an attention layer's inputs: batch, queries, keys, and size of a vector.
+
+    `size` is num_hiddens of additive attention, or d of a dot product.
+
+    Example:
+        >>> from attnbook.costs.counting import Sizes
+        >>> Sizes(batch=1, queries=2, keys=3, size=5)
+        Sizes(batch=1, queries=2, keys=3, size=5)
+    """
 
     batch: int
     queries: int
@@ -179,9 +187,6 @@ PROGRAMS = {
 def operations(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> dict[str, int]:
     """Count operations by kind, in training with those that gradients add.
 
-    >>> operations("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
-    {'product': 60, 'exponential': 6, 'division': 6}
-
     Args:
         layer: "additive" or "dot".
         way: "formula" or "ours".
@@ -190,6 +195,11 @@ def operations(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> d
 
     Raises:
         ValueError: a name is none of these, or a size is no whole number from 1 on.
+
+    Example:
+        >>> from attnbook.costs.counting import Sizes, operations
+        >>> operations("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
+        {'product': 60, 'exponential': 6, 'division': 6}
     """
     counted = _counted(layer, way, sizes, mode)
     backward = counted.backward(sizes) if mode == "training" else {}
@@ -199,8 +209,13 @@ def operations(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> d
 def peak_bytes(layer: str, way: str, sizes: Sizes, mode: str = "inference") -> int:
     """Count the bytes at the peak, without the inputs; arguments as in `operations`.
 
-    >>> peak_bytes("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
-    88
+    Raises:
+        ValueError: as in `operations`.
+
+    Example:
+        >>> from attnbook.costs.counting import Sizes, peak_bytes
+        >>> peak_bytes("dot", "formula", Sizes(batch=1, queries=2, keys=3, size=5))
+        88
     """
     counted = _counted(layer, way, sizes, mode)
     return BYTES * counted.numbers(sizes, mode == "training")
@@ -216,13 +231,15 @@ def projection_parameters(
 ) -> int:
     """Count the parameters of `MultiHeadAttention`, where all inputs and outputs have one size.
 
-    >>> projection_parameters(4096, num_heads=32, head_size=128)
-    67108864
-    >>> projection_parameters(4096, num_heads=32, head_size=128, num_kv_heads=8)
-    41943040
-
     Raises:
         ValueError: a size is no whole number from 1 on.
+
+    Example:
+        >>> from attnbook.costs.counting import projection_parameters
+        >>> projection_parameters(4096, num_heads=32, head_size=128)
+        67108864
+        >>> projection_parameters(4096, num_heads=32, head_size=128, num_kv_heads=8)
+        41943040
     """
     num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
     _check_sizes(size=size, num_heads=num_heads, head_size=head_size, num_kv_heads=num_kv_heads)
@@ -235,11 +252,13 @@ def key_value_bytes(
 ) -> int:
     """Count the bytes of the keys and values of some positions: they shrink with shared heads.
 
-    >>> key_value_bytes(1, num_kv_heads=8, head_size=128, layers=32, bytes_each=2)  # Llama 3 8B
-    131072
-
     Raises:
         ValueError: a number is no whole number from 1 on.
+
+    Example:
+        >>> from attnbook.costs.counting import key_value_bytes
+        >>> key_value_bytes(1, num_kv_heads=8, head_size=128, layers=32, bytes_each=2)
+        131072
     """
     _check_sizes(
         positions=positions,
@@ -318,8 +337,10 @@ def numbers_written(program: Callable[..., object], *args: object) -> int:
     each machine. What happens inside one operation, as in a matrix product, is not counted; on
     a GPU the count may differ where torch uses other operations.
 
-    >>> numbers_written(lambda x, y: torch.tanh(x + y), torch.ones(3, 1), torch.ones(1, 5))
-    30
+    Example:
+        >>> from attnbook.costs.counting import numbers_written
+        >>> numbers_written(lambda x, y: torch.tanh(x + y), torch.ones(3, 1), torch.ones(1, 5))
+        30
     """
     counter = _WriteCounter()  # type: ignore[no-untyped-call]  # torch's own class has no types
     with counter:

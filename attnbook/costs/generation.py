@@ -30,9 +30,6 @@ def _check_count(name: str, count: int, most: int | None = None) -> None:
 class ModelSizes:
     """The sizes of a decoder-only Transformer, as its configuration has them.
 
-    >>> LLAMA_3_8B.num_layers, LLAMA_3_8B.num_kv_heads
-    (32, 8)
-
     Args:
         num_layers: blocks of attention and feed-forward network.
         num_heads, num_kv_heads: heads of queries, and of keys and values in the cache.
@@ -49,6 +46,13 @@ class ModelSizes:
 
     Raises:
         TypeError, ValueError: a size is out of its range.
+
+    Example:
+        >>> from attnbook.costs.generation import ModelSizes, parameters
+        >>> sizes = {"num_layers": 2, "num_heads": 4, "num_kv_heads": 2, "head_size": 8}
+        >>> model = ModelSizes(**sizes, num_hiddens=32, ffn_hiddens=64, vocabulary=100)
+        >>> parameters(model)
+        24832
     """
 
     num_layers: int
@@ -113,7 +117,13 @@ GPT_OSS_20B = ModelSizes(
 
 
 class Work(NamedTuple):
-    """What a part of a pass computes and reads; a product is a multiplication and its addition."""
+    """What a part of a pass computes and reads; a product is a multiplication and its addition.
+
+    Example:
+        >>> from attnbook.costs.generation import Work
+        >>> Work(products=600, bytes=200).products_per_byte
+        3.0
+    """
 
     products: int
     bytes: int
@@ -125,7 +135,14 @@ class Work(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """A pass of a model, by what grows with the length of a text and what does not."""
+    """The work of a pass: attention, which grows with the length of a text, and matrices.
+
+    Example:
+        >>> from attnbook.costs.generation import LLAMA_3_8B, count_pass
+        >>> step = count_pass(LLAMA_3_8B, length=8192)
+        >>> step.total.bytes == step.attention.bytes + step.matrices.bytes
+        True
+    """
 
     attention: Work  # scores and pooling: reads keys and values
     matrices: Work  # projections, feed-forward networks, logits: reads weights
@@ -139,8 +156,10 @@ class Pass(NamedTuple):
 def parameters(model: ModelSizes) -> int:
     """Count the weights of all matrices, the embeddings and the output matrix included.
 
-    >>> round(parameters(LLAMA_3_8B) / 1e9, 2), round(parameters(GPT_OSS_20B) / 1e9, 1)
-    (8.03, 20.9)
+    Example:
+        >>> from attnbook.costs.generation import GPT_OSS_20B, LLAMA_3_8B, parameters
+        >>> round(parameters(LLAMA_3_8B) / 1e9, 2), round(parameters(GPT_OSS_20B) / 1e9, 1)
+        (8.03, 20.9)
     """
     layer = _attention_weights(model) + _router(model) + model.experts * _network(model)
     return model.num_layers * layer + 2 * model.vocabulary * model.num_hiddens
@@ -151,11 +170,6 @@ def cache_bytes(model: ModelSizes, length: int, *, batch: int = 1, bytes_each: i
 
     A layer with a window holds at most `window` positions and its sinks.
 
-    >>> cache_bytes(LLAMA_3_8B, 1), cache_bytes(LLAMA_3_8B, 8192)
-    (131072, 1073741824)
-    >>> cache_bytes(MISTRAL_7B, 32_768) == cache_bytes(MISTRAL_7B, 4096)
-    True
-
     Args:
         model: its sizes.
         length: tokens of each text.
@@ -164,6 +178,13 @@ def cache_bytes(model: ModelSizes, length: int, *, batch: int = 1, bytes_each: i
 
     Raises:
         TypeError, ValueError: a number is no whole number from 1 on.
+
+    Example:
+        >>> from attnbook.costs.generation import LLAMA_3_8B, MISTRAL_7B, cache_bytes
+        >>> cache_bytes(LLAMA_3_8B, 1), cache_bytes(LLAMA_3_8B, 8192)
+        (131072, 1073741824)
+        >>> cache_bytes(MISTRAL_7B, 32_768) == cache_bytes(MISTRAL_7B, 4096)
+        True
     """
     check_sizes({"length": length, "batch": batch, "bytes_each": bytes_each})
     return _key_value_bytes(model, batch * length, batch * _held(model, length), bytes_each)
@@ -174,17 +195,8 @@ def count_pass(
 ) -> Pass:
     """Count the products and the bytes read of a pass with a cache: prefill, decode, or a chunk.
 
-    With one token it is a step of decoding, with `tokens=length` it is prefill:
-
-    >>> step, prefill = count_pass(LLAMA_3_8B, 8192), count_pass(LLAMA_3_8B, 8192, 8192)
-    >>> round(step.total.products_per_byte, 2), round(prefill.total.products_per_byte)
-    (0.6, 4102)
-
-    A batch shares the weights, but each text has its own cache:
-
-    >>> steps = count_pass(LLAMA_3_8B, 8192, batch=64)
-    >>> round(steps.matrices.products_per_byte), round(steps.attention.products_per_byte)
-    (32, 2)
+    With one token it is a step of decoding, with `tokens=length` it is prefill. A batch shares the
+    weights, but each text has its own cache.
 
     Counted are products with visible keys, logits of the last token of each text, and each weight,
     key and value once, as if it were read only once in a pass. Experts are as many as the tokens
@@ -200,6 +212,15 @@ def count_pass(
     Raises:
         TypeError, ValueError: a number is no whole number from 1 on, or there are more tokens than
             `length`.
+
+    Example:
+        >>> from attnbook.costs.generation import LLAMA_3_8B, count_pass
+        >>> step, prefill = count_pass(LLAMA_3_8B, 8192), count_pass(LLAMA_3_8B, 8192, 8192)
+        >>> round(step.total.products_per_byte, 2), round(prefill.total.products_per_byte)
+        (0.6, 4102)
+        >>> steps = count_pass(LLAMA_3_8B, 8192, batch=64)
+        >>> round(steps.matrices.products_per_byte), round(steps.attention.products_per_byte)
+        (32, 2)
     """
     sizes = {"length": length, "tokens": tokens, "batch": batch, "bytes_each": bytes_each}
     check_sizes(sizes)

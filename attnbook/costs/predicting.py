@@ -17,7 +17,13 @@ ROUNDS = 50  # of a fit; after ten it hardly changes
 
 
 class Point(NamedTuple):
-    """One program at one size, measured: seconds of a call, bytes at its peak."""
+    """One program at one size, measured: seconds of a call, bytes at its peak.
+
+    Example:
+        >>> from attnbook.costs.predicting import measured
+        >>> measured().points[0]
+        Point(layer='additive', way='formula', mode='inference', sizes=Sizes(...), ...)
+    """
 
     layer: str
     way: str
@@ -28,14 +34,27 @@ class Point(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Points, and the machine that they were measured on."""
+    """Measured points, and the machine that they were measured on.
+
+    Example:
+        >>> from attnbook.costs.predicting import measured
+        >>> machine, points = measured()
+        >>> sorted({point.way for point in points})
+        ['formula', 'ours']
+    """
 
     machine: str
     points: list[Point]
 
 
 class Rates(NamedTuple):
-    """Seconds of a call, of one operation in a matrix product, of any other operation."""
+    """The seconds of a call, of one operation in a matrix product, and of any other operation.
+
+    Example:
+        >>> from attnbook.costs.predicting import Rates
+        >>> Rates(call=1e-05, product=1e-10, other=1e-09)
+        Rates(call=1e-05, product=1e-10, other=1e-09)
+    """
 
     call: float
     product: float
@@ -50,6 +69,11 @@ def measured(processor: str | None = None) -> Measured:
 
     Raises:
         ValueError: no such processor has measured.
+
+    Example:
+        >>> from attnbook.costs.predicting import measured
+        >>> sorted({point.layer for point in measured().points})
+        ['additive', 'dot']
     """
     known = json.loads(files("attnbook.costs").joinpath("measured.json").read_text("utf-8"))
     by_processor = known["processors"]
@@ -79,6 +103,12 @@ def predict(counts: Counts, rates: Rates) -> float:
     It leaves out the time to fetch what is not in the cache, which a product with a single query
     mostly spends, and the time to allocate new pages of memory, which can double the time of
     large tensors.
+
+    Example:
+        >>> from attnbook.costs.predicting import Rates, predict
+        >>> rates = Rates(call=1e-5, product=1e-10, other=1e-9)
+        >>> round(predict({"product": 1_000_000, "exponential": 1000}, rates), 6)
+        0.000111
     """
     products = counts.get("product", 0)
     others = sum(counts.values()) - products
@@ -94,6 +124,15 @@ def fit_rates(layer: str, way: str, mode: str, points: Sequence[Point]) -> Rates
 
     Raises:
         ValueError: points of fewer than 2 sizes, or a time that is not positive.
+
+    Example:
+        >>> from attnbook.costs.counting import Sizes
+        >>> from attnbook.costs.predicting import Point, fit_rates
+        >>> small = Point("dot", "ours", "inference", Sizes(1, 64, 64, 8), 1e-5 + 73_728e-9, 0)
+        >>> large = Point("dot", "ours", "inference", Sizes(1, 128, 128, 8), 1e-5 + 294_912e-9, 0)
+        >>> rates = fit_rates("dot", "ours", "inference", [small, large])
+        >>> round(rates.call * 1e6, 1), round(rates.product * 1e9, 1)  # micro- and nanoseconds
+        (10.0, 1.0)
     """
     product = 0.0 if layer == "dot" else fit_rates("dot", "formula", mode, points).product
     own = [p for p in points if (p.layer, p.way, p.mode) == (layer, way, mode)]

@@ -12,6 +12,7 @@ not read (on a GPU, compiled), padding is always cleared.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 ORDINARY = 1e9
 
 
-def fast_dot_product_attention(
+def fast_dot_product_attention(  # noqa: PLR0913 - what a call and its layer say
     queries: Float[Tensor, "batch *heads queries size"],
     keys: Float[Tensor, "batch *kv_heads keys size"],
     values: Float[Tensor, "batch *kv_heads keys value_size"],
@@ -42,6 +43,7 @@ def fast_dot_product_attention(
     *,
     causal: bool = False,
     from_first: bool = True,
+    scale: float | None = None,
 ) -> Float[Tensor, "batch *heads queries value_size"]:
     """Score by q · k / √d, weigh and pool, without storing weights.
 
@@ -51,26 +53,27 @@ def fast_dot_product_attention(
         visible: what lengths and a mask leave visible; `causal` is passed on its own, so that
             the kernel can skip the future instead of masking it.
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
+        scale: what to multiply q · k by, instead of 1 / √d.
     """
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if (
         reads
         and needs_gradient(queries, keys, values)
-        and not _tolerates_rounding(queries, keys, visible)
+        and not _tolerates_rounding(queries, keys, visible, scale)
     ):
-        return _formula(queries, keys, values, visible, causal=causal)
+        return _formula(queries, keys, values, visible, scale, causal=causal)
     per_example = from_first and visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
     # The kernel's own order counts queries and keys from the first.
     if causal and _are_as_many(queries, keys) and (visible is None or sliced):
-        return _causal(queries, keys, values, visible)
+        return _causal(queries, keys, values, visible, scale)
     if causal:
         visible = without_future(visible, _shape(queries, keys), keys.device)
     if visible is None or not reads:
-        return _unread(queries, keys, values, visible)
+        return _unread(queries, keys, values, visible, scale)
     if sliced and not causal:
-        return _sliced(queries, keys, values, visible)
-    return _masked(queries, keys, values, visible)
+        return _sliced(queries, keys, values, visible, scale)
+    return _masked(queries, keys, values, visible, scale)
 
 
 def _are_as_many(queries: Tensor, keys: Tensor) -> bool:
@@ -89,6 +92,7 @@ def _formula(
     keys: Tensor,
     values: Tensor,
     visible: Tensor | None,
+    scale: float | None,
     *,
     causal: bool = False,
 ) -> Tensor:
@@ -96,34 +100,40 @@ def _formula(
         visible = without_future(visible, _shape(queries, keys), keys.device)
     keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
     if not shares_keys(queries, keys):
-        return pool(weigh(scaled_dot_score(queries, keys), visible), values)
+        return pool(weigh(scaled_dot_score(queries, keys, scale), visible), values)
     num_heads, num_kv_heads = queries.shape[1], keys.shape[1]
-    scores = scaled_dot_score(share_keys(queries, num_kv_heads), keys)
+    scores = scaled_dot_score(share_keys(queries, num_kv_heads), keys, scale)
     weights = weigh(unshare_keys(scores, num_heads), visible)
     return unshare_keys(pool(share_keys(weights, num_kv_heads), values), num_heads)
 
 
-def _unread(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+def _unread(
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
+) -> Tensor:
     keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
-    return run_kernel(queries, keys, values, visible)
+    return run_kernel(queries, keys, values, visible, scale=scale)
 
 
-def _masked(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+def _masked(
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, scale: float | None
+) -> Tensor:
     """Trust the kernel if its output is finite; else clear padding; else take the formula."""
     for path in (run_kernel, _unread):
-        output = path(queries, keys, values, visible)
+        output = path(queries, keys, values, visible, scale=scale)
         if path is _unread and output.requires_grad:
             values = zero_hidden(values, visible)
         if _is_trusted(output, values):
             return output
-    return _formula(queries, keys, values, visible)
+    return _formula(queries, keys, values, visible, scale)
 
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
     return all_finite(output) and (not output.requires_grad or _is_ordinary(values))
 
 
-def _tolerates_rounding(queries: Tensor, keys: Tensor, visible: Tensor | None) -> bool:
+def _tolerates_rounding(
+    queries: Tensor, keys: Tensor, visible: Tensor | None, scale: float | None
+) -> bool:
     """Whether no score is so large, or NaN, that another rounding moves it by 1.
 
     Keys that no query sees do not count: padding changes nothing, not even the path.
@@ -134,7 +144,7 @@ def _tolerates_rounding(queries: Tensor, keys: Tensor, visible: Tensor | None) -
     )
     if visible is not None:
         of_keys = of_keys.masked_fill(~seen_by_any(visible, keys).squeeze(-1), 0)
-    largest_score = (of_queries.max() * of_keys.max()).item() / math.sqrt(queries.shape[-1])
+    largest_score = (of_queries.max() * of_keys.max()).item() * _factor(scale, queries.shape[-1])
     return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
 
 
@@ -143,28 +153,37 @@ def _is_ordinary(tensor: Tensor) -> bool:
     return bool(torch.linalg.vector_norm(tensor, dtype=wide_dtype(tensor)).item() <= ORDINARY)
 
 
-def _causal(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+def _causal(
+    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
+) -> Tensor:
     if visible is None:
-        output = run_kernel(queries, keys, values, None, causal=True)
+        output = run_kernel(queries, keys, values, None, causal=True, scale=scale)
     else:
-        output = _sliced(queries, keys, values, visible, causal=True)
+        output = _sliced(queries, keys, values, visible, scale, causal=True)
     # Future keys may overflow, like padding.
     may_read = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if may_read and not _is_trusted(output, values):
-        return _formula(queries, keys, values, visible, causal=True)
+        return _formula(queries, keys, values, visible, scale, causal=True)
     return output
 
 
 def _sliced(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, *, causal: bool = False
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    visible: Tensor,
+    scale: float | None,
+    *,
+    causal: bool = False,
 ) -> Tensor:
     seen = count_visible(visible).flatten().tolist()
     if not any(seen):
-        return _formula(queries, keys, values, visible)
+        return _formula(queries, keys, values, visible, scale)
     # unbind, because every plain slice would get a full-size gradient of its own.
     examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
+    kernel = partial(run_kernel, visible=None, causal=causal, scale=scale)
     outputs = [
-        run_kernel(q[None], k[None, ..., :length, :], v[None, ..., :length, :], None, causal=causal)
+        kernel(q[None], k[None, ..., :length, :], v[None, ..., :length, :])
         for q, k, v, length in examples
         if length > 0
     ]
@@ -180,6 +199,7 @@ def run_kernel(
     visible: Tensor | None,
     *,
     causal: bool = False,
+    scale: float | None = None,
 ) -> Tensor:
     """Call torch's kernel, which needs an axis of heads and one width for all."""
     size, value_size = queries.shape[-1], values.shape[-1]
@@ -194,11 +214,15 @@ def run_kernel(
         v,
         attn_mask=visible,
         is_causal=causal,
-        scale=1 / math.sqrt(size),
+        scale=_factor(scale, size),
         enable_gqa=q.shape[1] != k.shape[1],
     )
     output = output.squeeze(1) if queries.dim() == 3 else output
     return output if value_size == width else output[..., :value_size]
+
+
+def _factor(scale: float | None, size: int) -> float:
+    return 1 / math.sqrt(size) if scale is None else scale
 
 
 def _widened(tensor: Tensor, width: int) -> Tensor:

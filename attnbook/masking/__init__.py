@@ -1,5 +1,6 @@
 """Which positions may attend to which, and one mask in every library's convention.
 
 `lengths` reads and checks lengths, `masks` turns lengths and order into a mask, `rules` has more
-rules, `padding` replaces hidden vectors, and `interop` describes one mask for other libraries.
+rules, `padding` replaces hidden vectors, `interop` describes one mask for other libraries, and
+`conversion` reads a mask that was made for one of them.
 """

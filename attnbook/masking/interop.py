@@ -1,6 +1,7 @@
 """One mask for each library: whether True hides, where order begins, whether a mask is added.
 
-`MaskRules` holds the rules of one example; each `for_…` makes the arguments of a library.
+`MaskRules` holds the rules of one example; each `for_…` makes the arguments of a library, and
+each `from_…` (in `conversion`) turns a mask that you have for a library into one of this book.
 
 Sources: the documentation of what each docstring names, in torch 2.13 and transformers 5.23.
 """
@@ -19,6 +20,11 @@ import torch
 from torch import Tensor
 
 from attnbook.checks import check_size, is_whole
+from attnbook.masking.conversion import (
+    from_attention_mask,
+    from_attn_mask,
+    from_key_padding_mask,
+)
 from attnbook.masking.masks import causal_mask, check_mask, length_mask
 from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
 
@@ -35,6 +41,9 @@ __all__ = [
     "for_sdpa",
     "for_sdpa_float",
     "for_transformers",
+    "from_attention_mask",
+    "from_attn_mask",
+    "from_key_padding_mask",
 ]
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -75,6 +84,14 @@ class MaskRules:
 
     Raises:
         TypeError, ValueError: as the mask of each rule, and for `causal` next to a prefix.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules
+        >>> MaskRules(4, 4, valid_len=3, causal="last", back=1).visible().int()
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [0, 1, 1, 0],
+                [0, 0, 1, 0]], dtype=torch.int32)
     """
 
     num_queries: int
@@ -130,7 +147,14 @@ class MaskRules:
             raise ValueError(f"{rule}, got {reprlib.repr(given)}")
 
     def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
-        """Give the mask of each rule under its name, True = visible; a window's is `back`."""
+        """Give the mask of each rule under its name, True = visible; a window's is `back`.
+
+        Example:
+            >>> from attnbook.masking.interop import MaskRules
+            >>> masks = MaskRules(2, 4, valid_len=3, causal="last").masks()
+            >>> {name: mask.int().tolist() for name, mask in masks.items()}
+            {'valid_len': [[1, 1, 1, 0]], 'causal': [[1, 1, 1, 0], [1, 1, 1, 1]]}
+        """
         shape = (1, self.num_queries, self.num_keys)
         masks = {}
         if self.valid_len is not None:
@@ -152,7 +176,13 @@ class MaskRules:
         return {name: mask[0] for name, mask in masks.items()}
 
     def visible(self) -> Bool[Tensor, "queries keys"]:
-        """Join all rules in one mask, True = visible: `(num_queries, num_keys)`."""
+        """Join all rules in one mask, True = visible: `(num_queries, num_keys)`.
+
+        Example:
+            >>> from attnbook.masking.interop import MaskRules
+            >>> MaskRules(2, 4, valid_len=3, causal="last").visible().int().tolist()
+            [[1, 1, 1, 0], [1, 1, 1, 0]]
+        """
         return join_masks(self.masks()).expand(self.num_queries, self.num_keys)
 
     def positions(self) -> Int[Tensor, " keys"]:
@@ -160,6 +190,11 @@ class MaskRules:
 
         They are counted from 0 at the first key after left padding, and again in each document.
         Left padding has 0. The mask does not depend on them: it compares indexes of keys.
+
+        Example:
+            >>> from attnbook.masking.interop import MaskRules
+            >>> MaskRules(1, 6, start=1, documents=(0, 0, 0, 1, 1, 1)).positions().tolist()
+            [0, 0, 1, 0, 1, 2]
         """
         first, documents = self.start or 0, self.documents or (0,) * self.num_keys
         counters = {document: count() for document in documents}
@@ -181,6 +216,11 @@ def for_attnbook(rules: MaskRules) -> dict[str, Any]:
 
     Those needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries, num_keys)`,
     True = visible. A row that sees nothing gives zeros.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_attnbook
+        >>> for_attnbook(MaskRules(2, 4, valid_len=3, causal="last"))
+        {'valid_lens': tensor([3]), 'causal': True}
     """
     masks = rules.masks()
     arguments: dict[str, Any] = {}
@@ -198,6 +238,13 @@ def for_sdpa(rules: MaskRules) -> dict[str, Any]:
     `attn_mask` `(num_queries, num_keys)`, True = visible; or nothing where nothing is hidden;
     or `is_causal=True` where that is the same: it counts from the first key, and one query
     of six keys would see key 0 only.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_sdpa
+        >>> for_sdpa(MaskRules(4, 4, causal="last"))
+        {'is_causal': True}
+        >>> for_sdpa(MaskRules(1, 4, valid_len=3, causal="last"))
+        {'attn_mask': tensor([[ True,  True,  True, False]])}
     """
     visible = rules.visible()
     if visible.all():
@@ -213,6 +260,11 @@ def for_sdpa_float(rules: MaskRules) -> dict[str, Any]:
     nothing. It is float32, which queries of float32, bfloat16 and float16 take. Convert it for
     float64 queries: torch 2.13 takes it there as it is, and on a CPU gives wrong numbers from 8
     or 16 keys on, as many as a register of the processor holds.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_sdpa_float
+        >>> for_sdpa_float(MaskRules(1, 4, valid_len=3))
+        {'attn_mask': tensor([[0., 0., 0., -inf]])}
     """
     added = torch.zeros(rules.num_queries, rules.num_keys, dtype=torch.float32, device=CPU)
     return {"attn_mask": added.masked_fill(~rules.visible(), -math.inf)}
@@ -224,6 +276,13 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     `key_padding_mask` `(1, num_keys)` for padding on either side, and `attn_mask` `(num_queries,
     num_keys)` for all other rules; those that are needed. A mask for each example would be
     `(batch * num_heads, num_queries, num_keys)`, all heads of an example side by side.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_multihead_attention
+        >>> for_multihead_attention(MaskRules(2, 3, valid_len=2, causal="last"))
+        {'key_padding_mask': tensor([[False, False,  True]]),
+         'attn_mask': tensor([[False, False,  True],
+                [False, False, False]])}
     """
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
@@ -238,6 +297,11 @@ def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
 
     Raises:
         ValueError: there are not as many queries as keys.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_encoder_layer
+        >>> for_encoder_layer(MaskRules(3, 3, valid_len=2))
+        {'src_key_padding_mask': tensor([[False, False,  True]])}
     """
     if rules.num_queries != rules.num_keys:
         rule = f"num_keys={rules.num_keys} in an encoder, where each token is both"
@@ -252,6 +316,13 @@ def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> Ma
     `mask_mod(b, h, q_idx, kv_idx)`, True = visible. `q_idx` counts from the first query,
     whatever its position. Rules are joined by `&`, as all pairs are computed at once and
     Python's `and` takes one boolean. Its tensors are on `device`.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_flex_attention
+        >>> mask_mod = for_flex_attention(MaskRules(1, 6, causal="last", back=2))
+        >>> keys = torch.arange(6)
+        >>> mask_mod(0, 0, torch.tensor(0), keys).int().tolist()
+        [0, 0, 0, 1, 1, 1]
     """
     shift = rules.num_keys - rules.num_queries
     predicates = tuple(_predicates(rules, device))
@@ -275,6 +346,11 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
 
     Raises:
         ValueError: a rule differs from query to query.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules, for_transformers
+        >>> for_transformers(MaskRules(4, 4, start=2, causal="last"))
+        {'attention_mask': tensor([[0, 0, 1, 1]])}
     """
     masks = rules.masks()
     for name, instead in OTHER_ARGUMENTS.items():

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from attnbook.checks import check_dense, check_numbers, is_traced
+from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 # torch has no public function for this.
 _functorch = torch._C._functorch
+
+# The recipes that make these lengths.
+RECIPES = {"valid_lens": "pad a batch", "starts": "left padding"}
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
@@ -35,7 +38,7 @@ def lengths_for_queries(
     """Check lengths and line them up with scores: `(batch, [1,] 1 or num_queries, 1)`."""
     check_lengths(name, lengths, shape)
     check_numbers(name, lengths, device)
-    if _may_read(lengths):
+    if may_read(lengths):
         _check_in_range(name, unwrap(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
     lined_up = make_comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
@@ -44,15 +47,19 @@ def lengths_for_queries(
 
 def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
     """Refuse lengths of the wrong type or shape; no value is read."""
+    if isinstance(lengths, torch.Tensor) and lengths.dtype == torch.bool:
+        fix = f"booleans are a mask, which layers take as mask={see_recipe('convert a mask')}"
+        raise TypeError(f"{name} must hold whole numbers, got {lengths.dtype}: {fix}")
     check_whole(name, lengths)
     batch, num_queries = shape[0], shape[-2]
     # Not `in`, of which torch.compile makes an untrue constant for some open sizes.
     per_example = lengths.dim() == 1 and lengths.shape[0] == batch
     per_query = lengths.dim() == 2 and lengths.shape[0] == batch and lengths.shape[1] == num_queries
     if not (per_example or per_query):
+        see = see_recipe(RECIPES[name]) if name in RECIPES else ""
         raise ValueError(
             f"{name} must have shape (batch={batch},) or "
-            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}"
+            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}{see}"
         )
 
 
@@ -63,8 +70,9 @@ def check_whole(name: str, numbers: Tensor) -> None:
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
 
 
-def _may_read(lengths: Tensor) -> bool:
-    return is_readable(lengths) and (lengths.is_cpu or _check_everywhere.get())
+def may_read(numbers: Tensor) -> bool:
+    """Whether numbers of the caller's are checked: on the CPU, or inside `checked()`."""
+    return is_readable(numbers) and (numbers.is_cpu or _check_everywhere.get())
 
 
 def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
@@ -102,11 +110,17 @@ def checked() -> Iterator[None]:
 
     Outside, lengths on a GPU and lengths in a compiled layer are not read, so that
     nothing waits for them. Inside, compiled layers run uncompiled, and a GPU is
-    waited for. A program made by `torch.export` has no checks left to run. Open it
-    outside compiled code, and once in each thread that is to be checked.
+    waited for. The same holds for masks of numbers that are converted (`from_attn_mask`).
+    A program made by `torch.export` has no checks left to run. Open it outside compiled
+    code, and once in each thread that is to be checked.
 
-    >>> with checked():
-    ...     output = layer(queries, keys, values, valid_lens)  # doctest: +SKIP
+    Example:
+        >>> layer = torch.compile(DotProductAttention(), backend="eager")
+        >>> queries, keys = torch.ones(1, 1, 4), torch.ones(1, 3, 4)
+        >>> with checked():
+        ...     layer(queries, keys, keys, torch.tensor([5]))
+        Traceback (most recent call last):
+        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,)
     """
     _uncompiled.enter()  # refuses to be opened inside a compiled function
     token = _check_everywhere.set(True)

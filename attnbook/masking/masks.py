@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_dense, check_device, check_flag, check_numbers, is_whole
+from attnbook.checks import (
+    check_dense,
+    check_device,
+    check_flag,
+    check_numbers,
+    is_whole,
+    see_recipe,
+)
 from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
 from attnbook.renamed import warn_renamed
 
@@ -19,6 +26,9 @@ if TYPE_CHECKING:
 
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
+
+# A recipe for each rule that counts queries from the last key.
+RECIPES = {"causal": "causal", "a window": "window", "documents": "packed documents"}
 
 
 def length_mask(
@@ -48,6 +58,10 @@ def length_mask(
             and nothing is being compiled or exported, or inside `checked()`.
             Unread lengths follow `position < length`: past the end means all
             keys; negative and NaN mean none.
+
+    Example:
+        >>> length_mask(torch.tensor([2, 3]), (2, 1, 4)).int().tolist()
+        [[[1, 1, 0, 0]], [[1, 1, 1, 0]]]
 
     Source: Dive into Deep Learning, "Attention Scoring Functions", where these
     lengths are called `valid_lens` too.
@@ -85,6 +99,10 @@ def causal_mask(
         TypeError, ValueError: positions have another type or shape; without them there are more
             queries than keys; no 3 or 4 axes.
 
+    Example:
+        >>> causal_mask((1, 2, 3)).int().tolist()  # two queries, at the last two of three keys
+        [[[1, 1, 0], [1, 1, 1]]]
+
     Source: Vaswani et al. (2017), section 3.2.3.
     """
     queries, keys = query_and_key_positions("causal", shape, device, query_positions, key_positions)
@@ -110,10 +128,14 @@ def check_mask(
     check_dense("mask", mask, "a tensor of booleans")
     check_numbers("mask", mask, device)
     if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask must hold booleans, True where a key may be seen, got {mask.dtype}; "
-            "of a mask that is added to the scores, take `mask == 0`"
+        fix = (
+            "pass what is added to the scores as bias=, and convert 0 and -inf by from_attn_mask "
+            "of attnbook.masking.interop"
+            if mask.is_floating_point()
+            else "make booleans of it by mask == 1 or mask == 0"
         )
+        rule = f"hold booleans, True where a key may be seen, got {mask.dtype}"
+        raise TypeError(f"mask must {rule}: {fix}{see_recipe('convert a mask')}")
     if mask.dim() == 3 and len(shape) == 4:
         raise ValueError(
             "mask must have an axis of heads where scores have one, got three axes in "
@@ -263,9 +285,10 @@ def check_own_keys(rule: str, shape: Sequence[int]) -> None:
     """Refuse more queries than keys, where each query is at the position of a key."""
     num_queries, num_keys = shape[-2:]
     if num_queries > num_keys:
+        see = see_recipe(RECIPES[rule]) if rule in RECIPES else ""
         raise ValueError(
             f"{rule} must have a key for each query, but got "
-            f"num_queries={num_queries} and num_keys={num_keys}"
+            f"num_queries={num_queries} and num_keys={num_keys}{see}"
         )
 
 

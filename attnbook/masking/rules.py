@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_size, is_whole
+from attnbook.checks import check_size, is_whole, see_recipe
 from attnbook.masking.lengths import check_whole, lengths_for_queries
 from attnbook.masking.masks import (
     causal_mask,
@@ -48,6 +48,10 @@ def start_mask(
     Raises:
         TypeError, ValueError: as `length_mask` does for lengths.
 
+    Example:
+        >>> start_mask(torch.tensor([0, 2]), (2, 1, 4)).int().tolist()
+        [[[1, 1, 1, 1]], [[0, 0, 1, 1]]]
+
     Source: PyTorch and Hugging Face, where a batch that generates is padded on this side.
     """
     check_shape(shape)
@@ -83,6 +87,13 @@ def window_mask(
         TypeError, ValueError: `back` or `ahead` is neither None nor a whole number of at
             least 0, or as for `causal_mask`.
 
+    Example:
+        >>> window_mask((1, 4, 4), back=1).int()[0]
+        tensor([[1, 0, 0, 0],
+                [1, 1, 0, 0],
+                [0, 1, 1, 0],
+                [0, 0, 1, 1]], dtype=torch.int32)
+
     Source: Beltagy, Peters and Cohan (2020), section 3.1.
     """
     _check_reach("back", back)
@@ -115,6 +126,13 @@ def prefix_mask(
 
     Raises:
         TypeError, ValueError: as `length_mask` does for lengths, and `causal_mask`.
+
+    Example:
+        >>> prefix_mask(torch.tensor([2]), (1, 4, 4)).int()[0]
+        tensor([[1, 1, 0, 0],
+                [1, 1, 0, 0],
+                [1, 1, 1, 0],
+                [1, 1, 1, 1]], dtype=torch.int32)
 
     Source: Raffel et al. (2020), section 3.2.1.
     """
@@ -151,6 +169,12 @@ def document_mask(
         TypeError, ValueError: documents are no tensors of whole numbers or have another
             shape, there are more queries than keys and no documents of queries, or no 3
             or 4 axes.
+
+    Example:
+        >>> document_mask(torch.tensor([0, 0, 1]), (1, 3, 3)).int()[0]
+        tensor([[1, 1, 0],
+                [1, 1, 0],
+                [0, 0, 1]], dtype=torch.int32)
 
     Source: Raffel et al. (2020), section 3.5.1 pack examples so; Krell et al. (2021) hide the
     others.
@@ -203,6 +227,13 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     Raises:
         TypeError, ValueError: an argument has the wrong type, shape or range.
 
+    Example:
+        >>> positions = torch.tensor([0, 0, 1, 2])  # the first key is left padding
+        >>> real = torch.tensor([False, True, True, True])
+        >>> last = torch.tensor([2])
+        >>> position_mask(last, positions, (1, 1, 4), valid=real, window=2).int().tolist()
+        [[[0, 0, 1, 1]]]
+
     Source: Beltagy, Peters and Cohan (2020) for windows, Xiao et al. (2023) for sinks.
     """
     queries, keys = query_and_key_positions(
@@ -234,14 +265,16 @@ def _given_documents(
 ) -> Tensor:
     check_whole(name, documents)
     if documents.is_floating_point():
-        raise TypeError(f"{name} must hold whole numbers, got {documents.dtype}")
+        rule = f"hold whole numbers, got {documents.dtype}"
+        raise TypeError(f"{name} must {rule}{see_recipe('packed documents')}")
     return given_positions(name, documents, shape, axis, device)
 
 
 def _check_reach(name: str, reach: int | None) -> None:
     if reach is None:
         return
+    see = see_recipe("window")
     if not is_whole(reach):
-        raise TypeError(f"{name} must be a whole number or None, got {reach!r}")
+        raise TypeError(f"{name} must be a whole number or None, got {reach!r}{see}")
     if reach < 0:
-        raise ValueError(f"{name} must be at least 0, got {reach}")
+        raise ValueError(f"{name} must be at least 0, got {reach}{see}")

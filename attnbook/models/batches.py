@@ -16,6 +16,12 @@ class Batch(Protocol):
     """A named tuple of a model's arguments, with the targets of each row.
 
     The first two arguments are tokens, `(batch, longest)`, and their lengths, `(batch,)`.
+
+    Example:
+        >>> from attnbook.models.batches import Batch
+        >>> from attnbook.models.transformer.decoder import Lines
+        >>> isinstance(Lines(torch.tensor([[3, 4]]), torch.tensor([2])), Batch)
+        True
     """
 
     @property

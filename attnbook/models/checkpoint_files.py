@@ -121,7 +121,18 @@ def read_notes(path: Path | str) -> dict[str, Any]:
     """Read the notes that were saved with a model.
 
     Raises:
-        FileNotFoundError, ValueError: as `read_weights` does; or there are no notes.
+        TypeError: `path` cannot be a path.
+        FileNotFoundError: there is no such file.
+        ValueError: the file is damaged, is something else, or has no notes.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from attnbook.models.checkpoint_files import read_notes
+        >>> from attnbook.models.translator.checkpoints import book_model, save_checkpoint
+        >>> with TemporaryDirectory() as folder:
+        ...     save_checkpoint(f"{folder}/a.safetensors", book_model("small"), {"epochs": 3})
+        ...     read_notes(f"{folder}/a.safetensors")
+        {'epochs': 3}
     """
     path = check_path(path)
     about, _ = read_weights(path)

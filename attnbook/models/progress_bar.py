@@ -11,7 +11,13 @@ SECONDS_WITHOUT_BAR = 2.0
 
 
 class Epoch(NamedTuple):
-    """The results of an epoch: mean losses per character, and CPU seconds (without the GPU's)."""
+    """The results of an epoch: mean losses per character, and CPU seconds (without the GPU's).
+
+    Example:
+        >>> from attnbook.models.progress_bar import Epoch
+        >>> Epoch(loss=0.5, validation_loss=0.6, seconds=2.0).validation_loss
+        0.6
+    """
 
     loss: float
     validation_loss: float
@@ -29,6 +35,14 @@ class Bar:
 
     Args:
         stream: where to draw; standard output by default.
+
+    Example:
+        >>> import io
+        >>> from attnbook.models.progress_bar import Bar, Epoch
+        >>> bar = Bar(io.StringIO())  # without a stream, it is drawn on standard output
+        >>> bar(1.0, [Epoch(loss=0.5, validation_loss=0.6, seconds=2.0)])
+        >>> bar.stream.getvalue().strip()
+        '████████████████████ trained'
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:

@@ -34,7 +34,7 @@ LEAST_STEPS = 10  # of a schedule, so that its first fifth has two steps
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train.
+    """How `fit` trains a model: epochs, batch size, learning rate, patience and seed.
 
     Args:
         epochs: how often every pair is used, at most.
@@ -46,6 +46,11 @@ class Plan:
 
     Raises:
         TypeError, ValueError: an argument is out of its range.
+
+    Example:
+        >>> from attnbook.models.training import Plan
+        >>> Plan(epochs=2, learning_rate=0.001)
+        Plan(epochs=2, batch_size=32, learning_rate=0.001, patience=3, seed=0)
     """
 
     epochs: int = 10
@@ -82,6 +87,12 @@ def masked_loss(
 
     Raises:
         TypeError, ValueError: `scores` and `targets` do not belong together.
+
+    Example:
+        >>> from attnbook.models.training import masked_loss
+        >>> scores = torch.zeros(1, 3, 4)  # four symbols are equally likely; 0 is padding
+        >>> masked_loss(scores, torch.tensor([[3, 2, 0]])).exp().round(decimals=2)
+        tensor(4.)
     """
     with checked_targets(scores, targets):
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=PAD)
@@ -126,6 +137,15 @@ def train(
     Raises:
         FloatingPointError: the loss is not finite; the message says where.
         TypeError, ValueError: there are no pairs, or one that the model cannot read.
+
+    Example:
+        >>> from attnbook.models.training import Plan, train
+        >>> from attnbook.models.translator.model import Translator
+        >>> from attnbook.models.vocabulary import Vocabulary
+        >>> model = Translator(Vocabulary("abc"), Vocabulary("abc"))
+        >>> pairs = [("ab", "ba"), ("bc", "cb")]
+        >>> len(train(model, pairs, pairs, Plan(epochs=2)))
+        2
     """
     learned = _make_batch("pairs", model, pairs)
     return fit(model, learned, _make_batch("validation", model, validation), plan, report)
@@ -158,6 +178,16 @@ def fit(
     Raises:
         FloatingPointError: the loss is not finite; the message says where.
         TypeError, ValueError: an argument is of another kind, or no row has a target.
+
+    Example:
+        >>> from attnbook.models.training import Plan, fit
+        >>> from attnbook.models.transformer.decoder import Decoder, make_lines
+        >>> from attnbook.models.vocabulary import Vocabulary
+        >>> model = Decoder(Vocabulary("ab"))
+        >>> lines = make_lines(model, ["abab", "baba"])
+        >>> epochs = fit(model, lines, lines, Plan(epochs=5))
+        >>> epochs[-1].loss < epochs[0].loss
+        True
     """
     plan = Plan() if plan is None else plan
     check_kind("model", model, nn.Module)

@@ -20,14 +20,17 @@ class Vocabulary:
 
     Tokens 0, 1 and 2 are padding, the beginning and the end of a text.
 
-    >>> Vocabulary("ab").encode("ba")
-    [4, 3]
-
     Args:
         characters: what the model knows; order and repetition do not matter.
 
     Raises:
         TypeError, ValueError: `characters` is no string, or is empty.
+
+    Example:
+        >>> from attnbook.models.vocabulary import Vocabulary
+        >>> vocabulary = Vocabulary("ab")
+        >>> vocabulary.encode("ba"), vocabulary.decode([4, 3])
+        ([4, 3], 'ba')
     """
 
     def __init__(self, characters: str) -> None:

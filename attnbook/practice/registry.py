@@ -26,6 +26,11 @@ def find_task(name: str) -> Task:
 
     Raises:
         ValueError: there is none of that name.
+
+    Example:
+        >>> from attnbook.practice import find_task
+        >>> find_task("masked-softmax").called
+        'masked_softmax'
     """
     known = {**TASKS, **LIST_TASKS}
     if name not in known:
@@ -51,6 +56,13 @@ def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str,
 
     Raises:
         ValueError: there is no such task, or it has no such bug.
+
+    Example:
+        >>> from attnbook.practice import wrong_answers
+        >>> inputs = torch.zeros(1, 1, 4), torch.tensor([2])
+        >>> found = wrong_answers("masked-softmax", inputs, "padding filled with zero")
+        >>> [*found.values()]
+        [tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])]
     """
     known = find_task(task).bugs
     unknown = [name for name in names if name not in known]

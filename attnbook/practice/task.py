@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One kind of input.
+    """One kind of input that a task tries.
 
     Args:
         name: the kind, as it continues after "Case:".
@@ -24,6 +24,11 @@ class Case:
         refused: whether the right answer is a ValueError or a TypeError.
         gradients: whether gradients are compared, too, where possible.
         leftovers: whether NaN is sent back to each exact 0 of the output, and must stop there.
+
+    Example:
+        >>> from attnbook.practice.task import Case
+        >>> Case("one query", lambda: (torch.ones(1, 1, 4),)).make()
+        (tensor([[[1., 1., 1., 1.]]]),)
     """
 
     name: str
@@ -35,7 +40,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Solution:
-    """A right implementation, and why it is right."""
+    """A right implementation, and why it is right.
+
+    Example:
+        >>> from attnbook.practice import find_task
+        >>> solution = find_task("masked-softmax").solutions["filled with infinity"]
+        >>> solution.function(torch.zeros(1, 1, 4), torch.tensor([2]))
+        tensor([[[0.5000, 0.5000, 0.0000, 0.0000]]])
+    """
 
     name: str
     function: Function
@@ -53,6 +65,12 @@ class Bug:
         fix: what to do instead.
         symptom: what an affected user would report without knowing the fault.
         origin: where it was found in real code; empty for a common mistake.
+
+    Example:
+        >>> from attnbook.practice import find_task
+        >>> bug = find_task("masked-softmax").bugs["padding filled with zero"]
+        >>> bug.function(torch.zeros(1, 1, 4), torch.tensor([2]))
+        tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])
     """
 
     name: str
@@ -68,11 +86,17 @@ class Bug:
 
 @dataclass(frozen=True)
 class Law:
-    """What must hold for all numbers, reported instead of numbers that differ.
+    """What must hold for every right output, reported instead of numbers that differ.
 
     Args:
-        words: a whole sentence.
+        words: a whole sentence on what is wrong if it does not hold.
         holds: takes the output and the arguments of a call.
+
+    Example:
+        >>> from attnbook.practice.task import Law
+        >>> law = Law("Some weight is negative.", lambda weights, *_: bool((weights >= 0).all()))
+        >>> law.holds(torch.tensor([-1.0, 2.0]), None)
+        False
     """
 
     words: str
@@ -93,6 +117,15 @@ class Task:
         outputs: names of the returned tensors.
         as_function: makes a function of the cases' arguments out of an answer that is not
             one: a layer's class.
+
+    Example:
+        >>> from attnbook.practice.task import Task
+        >>> task = Task("double", "Write `double(x)`.", "def double(x): ...")
+        >>> @task.solution("It is the definition.")
+        ... def by_product(x):
+        ...     return 2 * x
+        >>> task.called, task.reference(3)
+        ('double', 6)
     """
 
     name: str

@@ -33,8 +33,6 @@ def trace(
     values are copied too, where they can be. What the run does elsewhere stays done: through
     a hook, to a global variable that is no module, to a file.
 
-    >>> trace(layer, queries, keys, values, sizes={"batch": 2, "queries": 3})  # doctest: +SKIP
-
     A name is printed only where exactly one of the names, one product of up to three
     or one quotient of two gives the size, and where a second run, on larger inputs,
     confirms it. Everything else is a number: so a number among names may be one that
@@ -66,6 +64,14 @@ def trace(
             name, or `follow` or `vary` no names.
         ValueError: sizes are not distinct or not positive, or a name in `follow` or `vary`
             is not found.
+
+    Example:
+        >>> from attnbook.tracing import trace
+        >>> queries, keys = torch.ones(2, 3, 5), torch.ones(2, 7, 5)
+        >>> sizes = {"batch": 2, "num_queries": 3, "num_keys": 7, "size": 5}
+        >>> found = trace(DotProductAttention(0.0), queries, keys, keys, sizes=sizes)
+        >>> found.shapes["scores"]
+        (2, 3, 7)
     """
     named = check_sizes({} if sizes is None else sizes)
     with one_at_a_time:

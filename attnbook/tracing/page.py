@@ -60,6 +60,12 @@ class Trace:
         error: the exception that the layer raised, or None.
         remark: what the second run showed, or "".
         weights: the layer's matrices, by name.
+
+    Example:
+        >>> from attnbook.tracing import trace
+        >>> found = trace(split_heads, torch.ones(2, 3, 8), 4)
+        >>> found.error is None, found.shapes["return"]
+        (True, (2, 4, 3, 2))
     """
 
     def __init__(self, found: Comparison, weights: Sequence[Step] = ()) -> None:

@@ -29,6 +29,13 @@ class Step:
         numbers: a copy of it, on the CPU, as it was when it was made. None for more
             than 4096 numbers, and for what holds none to read.
         part: whether it is only a part of what its line makes.
+
+    Example:
+        >>> from attnbook.tracing import trace
+        >>> found = trace(split_heads, torch.ones(3, 5, 14), 2, sizes={"batch": 3, "positions": 5})
+        >>> step = found.steps[-1]
+        >>> step.name, step.shape, step.symbols
+        ('return', (3, 2, 5, 7), ('batch', '2', 'positions', '7'))
     """
 
     section: int

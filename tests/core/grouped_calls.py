@@ -17,9 +17,11 @@ import torch
 from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
 from tests.core.random_calls import (
     TOLERANCE,
+    WITH_BIAS,
     attend,
     change_layout,
     dot,
+    make_bias,
     make_junk,
     make_lengths,
     select,
@@ -38,14 +40,14 @@ def rotate(vector, position, size, base, layout):
     return torch.stack(parts)
 
 
-def share_heads(p, q, k, v, sees):
+def share_heads(score, p, q, k, v, *others):
     """Output and weights by loops; q has more heads than k and v."""
     shared = q.shape[1] // k.shape[1]
-    return attend(dot, p, q, *(x.repeat_interleave(shared, dim=1) for x in (k, v)), sees)
+    return attend(score, p, q, *(x.repeat_interleave(shared, dim=1) for x in (k, v)), *others)
 
 
-def many_heads(heads, rotation, positions, p, *inputs):
-    *inputs, sees = inputs
+def many_heads(score, heads, rotation, positions, p, *inputs):
+    *inputs, sees, bias = inputs
 
     def project(x, name, heads, positions=None):
         y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
@@ -59,7 +61,7 @@ def many_heads(heads, rotation, positions, p, *inputs):
         return torch.stack(rows).reshape(y.shape) if rows else y
 
     names = zip(inputs, ("W_q", "W_k", "W_v"), heads, (*positions, None), strict=True)
-    output, weights = share_heads(p, *(project(*those) for those in names), sees)
+    output, weights = share_heads(score, p, *(project(*those) for those in names), sees, bias)
     output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
     return output * sees.any(-1).any(1)[..., None], weights
 
@@ -94,6 +96,14 @@ def make_positions(rng, batch, queries, keys):
     return of_queries, of_keys, False
 
 
+def make_rotation(rng, head_size):
+    even = [n for n in (2, 4, 6) if n <= head_size]
+    size = rng.choice([*even, None]) if even else None
+    base, layout = rng.choice([10_000.0, 500_000.0, 8.0]), rng.choice(["adjacent", "halves"])
+    rotary = partial(rotary_encoding, base=base, layout=layout, size=size)
+    return {"size": size or head_size, "base": base, "layout": layout}, rotary
+
+
 def make_call(seed):
     """A layer and what it is called with, chosen by a seed."""
     rng = random.Random(f"grouped {seed}")  # noqa: S311 - any numbers will do
@@ -107,11 +117,7 @@ def make_call(seed):
     rotation, rotary, positions = None, None, {}
     given = many and rng.random() < 0.6
     if many and rng.random() < 0.7 and (given or queries <= keys):
-        even = [n for n in (2, 4, 6) if n <= head_size]
-        size = rng.choice([*even, None]) if even else None
-        base, layout = rng.choice([10_000.0, 500_000.0, 8.0]), rng.choice(["adjacent", "halves"])
-        rotary = partial(rotary_encoding, base=base, layout=layout, size=size)
-        rotation = {"size": size or head_size, "base": base, "layout": layout}
+        rotation, rotary = make_rotation(rng, head_size)
     causal = rng.random() < 0.5 and (given or queries <= keys)
     lens = make_lengths(
         rng, rng.choice(["none", "example", "query", "empty"]), batch, queries, keys
@@ -148,6 +154,10 @@ def make_call(seed):
     learns = rng.random() < 0.75
     leaves = [change_layout(rng, x).detach().requires_grad_(learns) for x in leaves]
     keep = rng.random() < 0.5
+    with_bias = seed >= WITH_BIAS
+    scale = rng.choice([None, 1.0, 0.3]) if with_bias else None
+    bias = make_bias(rng, sees, dtype).requires_grad_(learns) if with_bias else None
+    score = dot if scale is None else partial(dot, scale=scale)
     if many:
         layer = MultiHeadAttention(
             *(3, 5, 4, 6, heads),
@@ -156,19 +166,23 @@ def make_call(seed):
             num_kv_heads=kv_heads,
             head_size=head_size,
             rotary=rotary,
+            scale=scale,
         )
     else:
-        layer = DotProductAttention(keep_weights=keep)
+        layer = DotProductAttention(keep_weights=keep, scale=scale)
     at = of_queries, of_keys
     counts = heads, kv_heads, kv_heads
     return SimpleNamespace(
-        compute=partial(many_heads, counts, rotation, at) if many else share_heads,
+        compute=partial(many_heads, score, counts, rotation, at)
+        if many
+        else partial(share_heads, score),
         layer=layer.to(dtype),
         autocast=None,
         slack=2,
         paths=rng.choice(["shipped", "fast", "fast", "formula"]),
         block=rng.choice([2**18, 64, 16]),
         **select(
-            locals(), "seed dtype lens rotation causal mask positions sees padding leaves learns"
+            locals(),
+            "seed dtype lens rotation causal mask positions sees padding leaves learns bias scale",
         ),
     )

@@ -22,6 +22,7 @@ TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, to
 LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, torch.bfloat16]
 THRESHOLDS = [name for name in vars(when_faster) if name.isupper() and name != "TYPE_CHECKING"]
 WITH_MASKS = 3000  # seeds from here on draw a mask as well
+WITH_BIAS = 6000  # seeds from here on draw also a bias, and a scale of the dot product
 SHIPPED = {name: getattr(when_faster, name) for name in THRESHOLDS}
 
 
@@ -31,8 +32,8 @@ class Distance(Attention):
 
 
 # The oracle, up to `many_heads`: one query, the keys that it may see, and nothing of attnbook.
-def dot(q, k, _):
-    return (k * q).sum(-1) / math.sqrt(len(q))
+def dot(q, k, _, scale=None):
+    return (k * q).sum(-1) * (1 / math.sqrt(len(q)) if scale is None else scale)
 
 
 def additive(q, k, p):
@@ -56,27 +57,28 @@ def find_visible(lens, causal, batch, num_queries, num_keys):
     return torch.arange(num_keys) < counts[..., None]
 
 
-def attend(score, p, q, k, v, sees):
-    """Output and weights by loops; q, k, v have three axes or four."""
+def attend(score, p, q, k, v, sees, bias):  # noqa: PLR0913, PLR0917 - a whole call
+    """Output and weights by loops; q, k, v have three axes or four, the bias all axes of scores."""
     output = q.new_zeros(*q.shape[:-1], v.shape[-1])
     weights = q.new_zeros(*q.shape[:-1], k.shape[-2])
     for index in itertools.product(*map(range, q.shape[:-1])):
         seen, example = sees[index].nonzero().flatten(), index[:-1]
         if len(seen):
-            s = score(q[index], k[example][seen], p)
+            s = score(q[index], k[example][seen], p) + bias[index][seen]
             e = torch.exp(s - s.max().detach())
             weights[(*index, seen)] = e / e.sum()
             output[index] = (e / e.sum()) @ v[example][seen]
     return output, weights
 
 
-def many_heads(heads, p, q, k, v, sees):
+def many_heads(heads, score, p, q, k, v, *others):
     def project(x, name):
         y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
         return torch.stack(y.chunk(heads, -1), 1)
 
     inputs = (project(x, name) for x, name in zip((q, k, v), ("W_q", "W_k", "W_v"), strict=True))
-    output, weights = attend(dot, p, *inputs, sees)
+    output, weights = attend(score, p, *inputs, *others)
+    sees = others[0]
     output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
     return output * sees.any(-1).any(1)[..., None], weights
 
@@ -106,16 +108,18 @@ def change_layout(rng, x):
     return torch.cat([torch.full_like(x[:1], math.nan), x])[1:] if how == "offset" else x
 
 
-def make_layer(rng, kind, sizes, num_heads):
+def make_layer(rng, kind, sizes, num_heads, scale):
     query_size, key_size, value_size = sizes
     keep = rng.random() < 0.5
     if kind == "heads":
         heads, bias = rng.choice([1, 2, 4]), rng.random() < 0.5
         sizes = key_size, query_size, value_size, 4, num_heads or heads
-        return MultiHeadAttention(*sizes, bias=bias, keep_weights=keep)
+        return MultiHeadAttention(*sizes, bias=bias, keep_weights=keep, scale=scale)
     if kind == "additive":
         return AdditiveAttention(key_size, query_size, rng.choice([1, 4, 6]), keep_weights=keep)
-    return {"dot": DotProductAttention, "distance": Distance}[kind](keep_weights=keep)
+    if kind == "dot":
+        return DotProductAttention(keep_weights=keep, scale=scale)
+    return Distance(keep_weights=keep)
 
 
 def make_mask(seed, lead, num_queries, num_keys, by_example):
@@ -129,6 +133,24 @@ def make_mask(seed, lead, num_queries, num_keys, by_example):
     if by_example and rng.random() < 0.5:
         form = (rng.choice([1, lead[0]]), rng.choice([1, num_queries]), num_keys)
     return torch.rand(form) < rng.choice([0.2, 0.6, 0.9])
+
+
+def make_bias(rng, sees, dtype):
+    """A bias of any shape that fits these scores: with -inf, and anything where all is hidden."""
+    whole = tuple(sees.shape)
+    some = tuple(rng.choice([1, n]) for n in whole[:-1])
+    form = rng.choice([whole, whole[-2:], (*some, whole[-1])])
+    bias = torch.randn(form).to(dtype)
+    seen = sees
+    for axis in range(-len(whole), 0):
+        has = 1 if axis < -len(form) else form[axis]
+        seen = seen.any(axis, keepdim=True) if has != whole[axis] else seen
+    seen = seen.reshape(form)
+    low = torch.rand(form) < rng.choice([0, 0, 0.3])
+    row_is_seen = (sees & ~low).any(-1) | ~sees.any(-1)  # a finite bias for one key of each row
+    if row_is_seen.all():
+        bias = bias.masked_fill(low, -math.inf)
+    return torch.where(seen, bias, make_junk(rng, dtype, form)[1])
 
 
 def make_lengths(rng, form, batch, num_queries, num_keys):
@@ -189,18 +211,26 @@ def make_call(seed):
         for x in (q, k, v)
     ]
     paths, block = rng.choice(["shipped", "fast", "fast", "formula"]), rng.choice([2**18, 64, 16])
-    layer = make_layer(rng, kind, sizes, heads if mask is not None else 0)
+    more = random.Random(f"bias {seed}")  # noqa: S311 - any numbers will do
+    scale = more.choice([None, 1.0, 0.3]) if seed >= WITH_BIAS else None
+    layer = make_layer(rng, kind, sizes, heads if mask is not None else 0, scale)
     layer = layer.to(dtype).requires_grad_(rng.random() < 0.8)
     sees = sees.expand(batch, layer.num_heads, num_queries, num_keys) if many else sees
+    score = SCORES["dot" if many else kind]
+    score = score if scale is None else partial(score, scale=scale) if score is dot else score
+    bias = None
+    if seed >= WITH_BIAS and more.random() < 0.8:
+        bias = make_bias(more, sees, dtype).requires_grad_(learns and more.random() < 0.8)
     return SimpleNamespace(
         seed=seed,
-        compute=partial(many_heads, layer.num_heads) if many else partial(attend, SCORES[kind]),
+        compute=partial(many_heads, layer.num_heads, score) if many else partial(attend, score),
         positions={},
         slack=2 if autocast else 1,
         junk=[its for its, _ in junk],
         **select(
             locals(),
-            "kind dtype autocast causal learns paths block layer leaves lens mask sees padding",
+            "kind dtype autocast causal learns paths block layer leaves lens mask sees padding "
+            "bias scale",
         ),
     )
 
@@ -210,12 +240,15 @@ def compute_truth(call):
     q, k, v = (x.detach().double() for x in call.leaves)
     hidden = q, k.masked_fill(call.padding, 0), v.masked_fill(call.padding, 0)
     inputs = [x.clone().requires_grad_() for x in hidden]
+    bias = torch.zeros(()) if call.bias is None else call.bias.detach()
+    bias = bias.double().clone().requires_grad_()
     p = {
         name: x.detach().double().clone().requires_grad_()
         for name, x in call.layer.named_parameters()
     }
-    found = call.compute(p, *inputs, call.sees)
-    return *found, dict(zip(("queries", "keys", "values"), inputs, strict=True)) | p
+    found = call.compute(p, *inputs, call.sees, bias.expand(call.sees.shape))
+    named = dict(zip(("queries", "keys", "values"), inputs, strict=True))
+    return *found, named | ({} if call.bias is None else {"bias": bias}) | p
 
 
 def describe_difference(found, expected, dtype, tolerance):
@@ -267,6 +300,9 @@ def export_layer(call):
     if call.mask is not None:
         first = [(0, batch)] if call.mask.dim() > 2 else []
         given["mask"] = other(call.mask, *first, (-2, num_queries), (-1, num_keys))
+    if call.bias is not None:
+        first = [(0, batch)] if call.bias.dim() > 2 else []
+        given["bias"] = other(call.bias, *first, (-2, num_queries), (-1, num_keys))
     call.learns = False
     program = torch.export.export(
         call.layer.eval(),
@@ -279,7 +315,7 @@ def export_layer(call):
 
     def attend(*inputs, **options):
         named = dict(zip(("queries", "keys", "values"), inputs, strict=True))
-        given = {"valid_lens": call.lens, "mask": call.mask}
+        given = {"valid_lens": call.lens, "mask": call.mask, "bias": call.bias}
         named |= {name: one for name, one in given.items() if one is not None}
         return program(**named, causal=options["causal"])
 
@@ -290,11 +326,13 @@ def compare_tensors(call, attend):
     """Yield the name of each tensor of a call, and what is wrong with it."""
     layer, dtype = call.layer, call.autocast or call.dtype
     tolerance = max(TOLERANCE[dtype], TOLERANCE[call.dtype]) * call.slack
-    before = [x.detach().clone() for x in call.leaves]
+    given_tensors = [*call.leaves, *([] if call.bias is None else [call.bias])]
+    before = [x.detach().clone() for x in given_tensors]
     expected, weights, inputs = compute_truth(call)
     autocast = torch.autocast("cpu", call.autocast or torch.bfloat16, enabled=bool(call.autocast))
     with torch.set_grad_enabled(call.learns), autocast:
         given = {"valid_lens": call.lens, "causal": call.causal, "mask": call.mask}
+        given |= {} if call.bias is None else {"bias": call.bias}
         output = attend(*call.leaves, **given, **call.positions)
     yield "output", describe_difference(output, expected.detach(), dtype, tolerance)
     if layer.keep_weights:
@@ -308,7 +346,7 @@ def compare_tensors(call, attend):
             truth = torch.autograd.grad(
                 expected, [*inputs.values()], upstream.double(), allow_unused=True
             )
-        leaves = [*call.leaves, *layer.parameters()]
+        leaves = [*given_tensors, *layer.parameters()]
         for name, leaf, true in zip(inputs, leaves, truth, strict=True):
             if leaf.grad is None:
                 continue
@@ -319,7 +357,7 @@ def compare_tensors(call, attend):
             )
             if name in ("keys", "values") and leaf.grad[call.padding.expand(leaf.shape)].any():
                 yield f"gradient of {name}", "reaches padding"
-    for x, y in zip(call.leaves, before, strict=True):
+    for x, y in zip(given_tensors, before, strict=True):
         same = torch.equal(x.detach().nan_to_num(7.25), y.nan_to_num(7.25))
         yield "the caller's tensors", "" if same else "changed"
 

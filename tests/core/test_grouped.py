@@ -10,7 +10,7 @@ from torch.export import Dim
 
 from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
 from tests.core.grouped_calls import make_call
-from tests.core.random_calls import find_faults
+from tests.core.random_calls import WITH_BIAS, find_faults
 
 HALVES = partial(rotary_encoding, layout="halves", base=500_000.0)
 
@@ -27,7 +27,7 @@ def x_of(batch=2, count=5):
     return torch.randn(batch, count, 5, generator=generator, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("first", [0, 5000])
+@pytest.mark.parametrize("first", [0, WITH_BIAS])
 def test_random_calls_are_right(first, monkeypatch, request):
     count = 2500 if request.config.getoption("--full") else 100
     seeds = range(first, first + count)

@@ -110,7 +110,7 @@ def check_weights_are_refused(layer):
     with pytest.raises(AttributeError) as caught:
         _ = layer.attention_weights
     assert str(caught.value) == (
-        f"attention_weights are not there: this {type(layer).__name__} has kept none; "
+        f"attention_weights are not there: this {type(layer).__name__} has stored none; "
         "call it with keep_weights=True first"
     )
 

@@ -16,22 +16,24 @@ SHAPE = (2, 3, 7)
 QUERIES_AND_KEYS = {"queries": ones(2, 3, 5), "keys": ones(2, 7, 5)}
 VALUES = {"values": ones(2, 7, 11)}
 HIDDEN = {"valid_lens": PER_EXAMPLE, "causal": False, "mask": ones(3, 7).bool()}
-CALL = QUERIES_AND_KEYS | VALUES | HIDDEN
+BIAS = {"bias": ones(3, 7)}
+CALL = QUERIES_AND_KEYS | VALUES | HIDDEN | BIAS
 OF_LAYER = {"dropout": 0.0, "keep_weights": True}
+SCALE = {"scale": 0.5}
 # A valid call of everything that takes arguments. The argument `device` is left out: torch checks
 # it.
 GOOD = {
-    "DotProductAttention": OF_LAYER,
+    "DotProductAttention": OF_LAYER | SCALE,
     "AdditiveAttention": {"key_size": 5, "query_size": 5, "num_hiddens": 8} | OF_LAYER,
     "MLPAttention": {"key_size": 5, "query_size": 5, "units": 8} | OF_LAYER,
     "MultiHeadAttention": {
         **dict.fromkeys(("key_size", "query_size", "value_size", "num_hiddens"), 8),
-        **{"num_heads": 2, "bias": False} | OF_LAYER,
+        **{"num_heads": 2, "bias": False} | OF_LAYER | SCALE,
     },
     "additive_score": QUERIES_AND_KEYS | {"weight": ones(5)},
     "bilinear_score": QUERIES_AND_KEYS | {"weight": ones(5, 5)},
     "dot_score": QUERIES_AND_KEYS,
-    "scaled_dot_score": QUERIES_AND_KEYS,
+    "scaled_dot_score": QUERIES_AND_KEYS | SCALE,
     "gaussian_score": QUERIES_AND_KEYS | {"width": 1.0},
     "kernel_pool": QUERIES_AND_KEYS | VALUES | {"width": 1.0, "valid_lens": PER_EXAMPLE},
     "pool": {"weights": ones(2, 3, 7)} | VALUES,
@@ -64,13 +66,16 @@ GOOD = {
 ADDITIVE = attnbook.AdditiveAttention(5, 5, 8)
 OTHERS = {
     "a call of dot": (attnbook.DotProductAttention(), CALL),
-    "a call of dot without weights": (attnbook.DotProductAttention(keep_weights=False), CALL),
+    "a call of dot without weights": (
+        attnbook.DotProductAttention(keep_weights=False),
+        QUERIES_AND_KEYS | VALUES | HIDDEN,
+    ),
     "a call of additive": (ADDITIVE, CALL),
     "a call of many heads": (attnbook.MultiHeadAttention(5, 5, 11, 8, 2), CALL),
     "project_keys": (ADDITIVE.project_keys, {"keys": ones(2, 7, 5)}),
     "attend": (
         ADDITIVE.attend,
-        {"queries": ones(2, 3, 5), "projected_keys": ones(2, 7, 8)} | VALUES | HIDDEN,
+        {"queries": ones(2, 3, 5), "projected_keys": ones(2, 7, 8)} | VALUES | HIDDEN | BIAS,
     ),
     "MaskRules": (
         interop.MaskRules,

@@ -22,11 +22,21 @@ GOOD = {
     "values": torch.ones(2, 7, 11),
     "valid_lens": PER_EXAMPLE,
 }
+SEE = 'see: recipes, "convert a mask"$'
 ones = torch.ones
+
+
+def make_bias(number, keys):
+    """A bias with this number at some keys of one query, of which the first four are visible."""
+    bias = torch.zeros(3, 7)
+    bias[1, keys] = number
+    return bias
+
+
 BAD_SHAPES = [
-    ("queries", ones(3, 5), r"queries must have shape .*, got \(3, 5\)"),
-    ("keys", ones(7, 5), r"keys must have shape .*, got \(7, 5\)"),
-    ("queries", ones(1, 1, 2, 3, 5), r"queries must have shape .*, got \(1, 1, 2"),
+    ("queries", ones(3, 5), r"got \(3, 5\); .* pass queries\[None\], .*output\[0\]; see: .*\"unb"),
+    ("keys", ones(7, 5), r"keys must have shape .*, got \(7, 5\); .* pass keys\[None\]"),
+    ("queries", ones(1, 1, 2, 3, 5), r"queries must have shape .*, got \(1, 1, 2, 3, 5\)$"),
     ("keys", ones(1, 7, 5), r"keys must have the batch .* queries, \(2,\), got \(1,"),
     ("values", ones(1, 7, 11), r"values must have the batch .*, \(2,\), got \(1,"),
     ("keys", ones(2, 1, 7, 5), r"keys must have the batch and heads .*\(2, 1\)"),
@@ -38,12 +48,18 @@ BAD_SHAPES = [
     ("mask", ones(7, 3).bool(), r"mask must have shape .*, got \(7, 3\)"),
     ("mask", ones(5, 3, 7).bool(), r"mask must have shape .*, got \(5, 3, 7\)"),
     ("mask", ones(1, 2, 2, 3, 7).bool(), r"mask must have shape .*, got \(1, 2, 2, 3, 7\)"),
+    ("bias", ones(7, 3), r"bias must have shape .*, got \(7, 3\)"),
+    ("bias", ones(5, 3, 7), r"bias must have .* got .*\(5, 3, 7\)"),
+    ("bias", ones(7), r"bias must have shape .*, got \(7,\)"),
 ]
 BAD_NUMBERS = [
     ("valid_lens", torch.tensor([4, -1]), r"in \[0, num_keys=7\], got -1 at .*\(1,"),
     ("valid_lens", torch.tensor([8, 2]), r"in \[0, num_keys=7\], got 8 at .*\(0,\)"),
     ("valid_lens", torch.tensor([4, 2.5]), r"be whole numbers, got 2.5 at .*\(1,\)"),
     ("valid_lens", torch.tensor([math.nan, 1]), r"in \[0, num_keys=7\], got nan"),
+    ("bias", make_bias(math.nan, 3), r"bias must be finite or -inf, .* got .* nan at index .*"),
+    ("bias", make_bias(math.inf, 3), r"bias must be finite or -inf, .* got .* inf at index .*"),
+    ("bias", make_bias(-math.inf, slice(4)), r"bias .* got .* -inf at .* recipes, \"bias\""),
 ]
 BAD_TYPES = [
     ("keys", ones(2, 7, 5).double(), r"keys must have the dtype of queries, torch"),
@@ -57,11 +73,15 @@ BAD_TYPES = [
         "keys must be a dense tensor, padded to one length, got a nested tensor",
     ),
     ("valid_lens", [4, 2], r"valid_lens must be a tensor of whole .*, got list"),
-    ("valid_lens", ones(2).bool(), r"valid_lens must hold whole .*, got torch.bool"),
+    ("valid_lens", ones(2).bool(), f"valid_lens must hold whole .*, got torch.bool: .*=; {SEE}"),
     ("causal", 1, r"causal must be True or False, got 1"),
     ("causal", ones(3, 7).bool(), r"causal must be True or False, got tensor"),
+    ("bias", ones(3, 7).double(), r"bias must have the dtype of scores, torch.float32, got .*64"),
+    ("bias", ones(3, 7).bool(), r"bias must hold floating-point .*torch.bool; booleans are a mask"),
+    ("bias", [[1.0]], "bias must be a tensor, got list"),
     ("mask", [[True]], "mask must be a tensor of booleans, got list"),
-    ("mask", ones(3, 7), r"mask must hold booleans, .*, got torch.float32; .*`mask == 0`"),
+    ("mask", ones(3, 7), f"mask must hold booleans, .*, got torch.float32: .*bias=.*; {SEE}"),
+    ("mask", ones(3, 7).int(), f"mask must hold booleans, .* got torch.int32: .*== 1.*; {SEE}"),
 ]
 BAD_CALLS = [
     *(({name: value}, ValueError, rule) for name, value, rule in BAD_SHAPES + BAD_NUMBERS),
@@ -69,7 +89,7 @@ BAD_CALLS = [
     (
         {"queries": ones(2, 8, 5), "causal": True},
         ValueError,
-        r"causal must have a key for each query, but got num_queries=8 and num_keys=7",
+        r'causal must have a key for each query, but .*=8 and num_keys=7; see: recipes, "causal"$',
     ),
 ]
 

@@ -33,10 +33,8 @@ OTHERS = {
     ),
 }
 # Pages without figures, of which the glossary and the search are enough.
-LEFT_OUT = [
-    f"chapters/{name}"
-    for name in ("summary", "mask-table", "api", "bibliography", "teaching", "your-progress")
-]
+LEFT_OUT = [f"chapters/{name}" for name in ("summary", "cheat-sheet", "recipes", "api")]
+LEFT_OUT += [f"chapters/{name}" for name in ("bibliography", "teaching", "your-progress")]
 LEFT_OUT += [page for page in PAGES if page.startswith("chapters/api-")]
 
 

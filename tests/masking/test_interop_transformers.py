@@ -8,7 +8,7 @@ import random
 import pytest
 import torch
 
-from attnbook.masking.interop import MaskRules, for_transformers
+from attnbook.masking.interop import MaskRules, for_transformers, from_attention_mask
 
 transformers = pytest.importorskip("transformers")
 
@@ -89,6 +89,41 @@ def test_left_padding_shifts_learned_positions_without_position_ids(name, moves)
         shifted = network(tokens, **mask, position_ids=positions).last_hidden_state
     assert torch.allclose(padded, alone, atol=1e-5) != moves
     assert torch.allclose(shifted[:, 3:], alone, atol=1e-5)
+
+
+def masks_in_layers(network, rules):
+    """Record the masks of four axes that a model makes for its layers."""
+    masks = []
+
+    def record(_layer, arguments, options):
+        masks.extend(
+            mask
+            for mask in [*arguments, *options.values()]
+            if isinstance(mask, torch.Tensor) and mask.dim() == 4 and mask.shape[1] == 1
+        )
+
+    hooks = [
+        layer.register_forward_pre_hook(record, with_kwargs=True)
+        for name, layer in network.named_modules()
+        if type(layer).__name__.endswith("Attention")
+    ]
+    run(network, rules)
+    for hook in hooks:
+        hook.remove()
+    return masks[-2:]
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+@pytest.mark.parametrize("name", DECODERS + ENCODERS)
+def test_the_mask_of_a_models_layers_is_converted_to_what_the_rules_show(name, implementation):
+    network, compared = model(name, implementation), 0
+    for rules in paddings(name):
+        visible = rules.visible()
+        some = visible.any(dim=-1)
+        for mask in masks_in_layers(network, rules):
+            assert torch.equal(from_attention_mask(mask)[0, 0][some], visible[some]), rules
+            compared += 1
+    assert compared > 20
 
 
 # What two axes cannot express

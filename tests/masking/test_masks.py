@@ -129,7 +129,8 @@ def test_lengths_of_another_shape_are_refused(shape, scores):
     with pytest.raises(ValueError, match="valid_lens must have shape") as caught:
         length_mask(torch.ones(shape, dtype=torch.long), scores)
     assert str(caught.value) == (
-        f"valid_lens must have shape (batch=2,) or (batch=2, num_queries=3), got {shape}"
+        f"valid_lens must have shape (batch=2,) or (batch=2, num_queries=3), got {shape}; "
+        'see: recipes, "pad a batch"'
     )
 
 

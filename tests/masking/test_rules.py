@@ -146,17 +146,30 @@ lens = torch.tensor
 @pytest.mark.parametrize(
     ("rule", "arguments", "error", "message"),
     [
-        (window_mask, ((1, 3, 3), -1), ValueError, "back must be at least 0, got -1"),
+        (
+            window_mask,
+            ((1, 3, 3), -1),
+            ValueError,
+            'back must be at least 0, got -1; see: recipes, "window"$',
+        ),
         (window_mask, ((1, 3, 3), 1.0), TypeError, "back must be a whole number or None"),
-        (window_mask, ((1, 3, 2), 1), ValueError, "a window must have a key for each query"),
+        (window_mask, ((1, 3, 2), 1), ValueError, 'a window must have a key for .*, "window"$'),
         (window_mask, ((3, 3), 1), ValueError, "shape must be .*, got 2 axes"),
         (start_mask, ([1], (1, 1, 3)), TypeError, "starts must be a tensor of whole numbers"),
         (start_mask, (lens([4]), (1, 1, 3)), ValueError, r"starts must lie in \[0, "),
+        (start_mask, (lens([1, 2]), (1, 1, 3)), ValueError, 'starts must have .*, "left padding"$'),
+        (prefix_mask, (lens([1, 2]), (1, 1, 3)), ValueError, r"prefix_lens must .*, got \(2,\)$"),
         (prefix_mask, (lens([4]), (1, 1, 3)), ValueError, r"prefix_lens must lie in"),
         (prefix_mask, (lens([1]), (1, 3, 2)), ValueError, "must have a key for each"),
         (document_mask, (ones(2).bool(), (1, 2, 2)), TypeError, "documents must hold whole"),
+        (document_mask, (ones(2), (1, 2, 2)), TypeError, 'whole numbers, .*, "packed documents"$'),
         (document_mask, (ones(3).long(), (1, 2, 2)), ValueError, r"must have shape .*\(3,"),
-        (document_mask, (ones(2).long(), (1, 3, 2)), ValueError, "must have a key for"),
+        (
+            document_mask,
+            (ones(2).long(), (1, 3, 2)),
+            ValueError,
+            'a key for .*, "packed documents"$',
+        ),
         (position_mask, (lens([0]), lens([0, 1, 2]), (1, 1, 2)), ValueError, r"\(num_keys=2,\) or"),
         (
             position_mask,

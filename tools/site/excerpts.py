@@ -1,20 +1,29 @@
-"""The text of all pages, which the search page quotes, in one script that no other page loads."""
+"""The text of all pages, which the search page searches and quotes, in a script of its own.
+
+No other page loads it. `search/synonyms.toml` lists other words for what the book explains.
+"""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.search.en import SearchEnglish
 
 SCRIPT = Path(__file__).with_suffix(".js")
+SEARCH = Path(__file__).with_name("search")
+PROGRAM = (SEARCH / "find.js", SCRIPT)
+SYNONYMS = SEARCH / "synonyms.toml"
 # Tags and classes; an excerpt is below its page's title already, and printed
 # output is mostly numbers.
 SKIPPED = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
 SKIPPED |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
-WITHIN_A_LINE = set("a b code em i mark small span strong sub sup".split())
+WITHIN_A_LINE = set("a b code em i mark small span strong sub sup wbr".split())
 
 Parts = list[tuple[str, str]]
 
@@ -58,6 +67,28 @@ def text_by_id(html: str) -> Parts:
     return [(anchor, " ".join("".join(texts).split())) for anchor, texts in reader.parts]
 
 
+class Titles(SearchEnglish):
+    """Leaves all words out of Sphinx's index, which then has titles and the API's objects.
+
+    The words are in the pages' texts, which the search page has.
+    """
+
+    lang = "titles"
+
+    def word_filter(self, word: str) -> bool:  # noqa: ARG002
+        """Whether a word is in the index."""
+        return False
+
+
+def read_synonyms(file: Path = SYNONYMS) -> dict[str, list[str]]:
+    """By what people type, the phrases of the book that mean it."""
+    return {
+        typed: phrases
+        for table in tomllib.loads(file.read_text("utf-8")).values()
+        for typed, phrases in table.items()
+    }
+
+
 def write_excerpts(app: Sphinx, error: Exception | None) -> None:
     """Write the script, once all pages are there."""
     if error:
@@ -65,11 +96,22 @@ def write_excerpts(app: Sphinx, error: Exception | None) -> None:
     site = Path(app.outdir)
     names = [f"{page}.html" for page in sorted(app.env.found_docs)]
     pages = {name: text_by_id((site / name).read_text("utf-8")) for name in names}
-    text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
-    script = f"window.attnbookPages = {text};\n{SCRIPT.read_text('utf-8')}"
+    data = {"attnbookPages": pages, "attnbookSynonyms": read_synonyms()}
+    script = "".join(
+        f"window.{name} = {json.dumps(value, ensure_ascii=False, separators=(',', ':'))};\n"
+        for name, value in data.items()
+    )
+    script += "".join(part.read_text("utf-8") for part in PROGRAM)
     (site / SCRIPT.name).write_text(script, "utf-8")
+
+
+def index_titles(_app: Sphinx, config: Config) -> None:
+    """Have Sphinx write the smaller index."""
+    config.html_search_language = Titles.lang
 
 
 def setup(app: Sphinx) -> None:
     """Write at the end what the template `search.html` asks for."""
+    app.add_search_language(Titles)
+    app.connect("config-inited", index_titles)
     app.connect("build-finished", write_excerpts)

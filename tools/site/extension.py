@@ -23,6 +23,7 @@ from tools.site import (
     answers,
     api,
     api_entries,
+    cheat_sheet,
     code_cells,
     deeper,
     descriptions,
@@ -180,6 +181,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     answers.setup(app)
     api.setup(app)
     api_entries.setup(app)
+    cheat_sheet.setup(app)
     code_cells.setup(app)
     deeper.setup(app)
     descriptions.setup(app)

@@ -49,6 +49,12 @@ class AlignmentFigure(Figure):
             model cannot read; a span outside its text; an output of more than 256
             characters; scores that are not finite.
         traitlets.TraitError: a trait is set out of its range.
+
+    Example:
+        >>> from attnbook.figures import AlignmentFigure
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> AlignmentFigure(book_model("small"), ["3 May 2024"]).attention_weights.shape
+        torch.Size([10, 10])
     """
 
     _esm = module("alignment/figure.js")

@@ -49,10 +49,11 @@ IDENTITY = torch.eye(2, device="cpu")
 # Each score function, its formula, and the formula's matrices: from a layer, or from the keyword
 # arguments of `functools.partial`.
 SCORERS: list[tuple[Any, str, Callable[..., tuple[Any, ...]]]] = [
+    # With a scale of its own a score does not agree with the formula, and cannot be dragged.
     (DotProductAttention.score, "scaled dot", lambda _: ()),
     (AdditiveAttention.score, "additive", lambda a: (a.W_q.weight, a.W_k.weight, a.w_v.weight)),
     (dot_score, "dot", lambda _: ()),
-    (scaled_dot_score, "scaled dot", lambda _: ()),
+    (scaled_dot_score, "scaled dot", lambda _, **_scale: ()),
     (gaussian_score, "gaussian", lambda _, width=1.0: (width,)),
     (bilinear_score, "bilinear", lambda _, weight: (weight,)),
     (additive_score, "additive", lambda _, weight: (IDENTITY, IDENTITY, weight)),

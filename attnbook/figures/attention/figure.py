@@ -86,6 +86,15 @@ class AttentionFigure(Figure):
         TypeError, ValueError: as the layer does, and for scores or values that are
             not finite, four axes, too many or no examples, queries or keys.
         traitlets.TraitError: a trait is set out of its range.
+
+    Example:
+        >>> from attnbook.figures import AttentionFigure
+        >>> ones, values = torch.ones(1, 4, 2), torch.arange(4.0).reshape(1, 4, 1)
+        >>> layer = DotProductAttention(dropout=0.0)
+        >>> AttentionFigure(layer, ones[:, :1], ones, values, valid_lens=torch.tensor([2]))
+        AttentionFigure: scores q · k / √d
+        example 0: valid_lens 2
+          query 0: weights [0.500, 0.500, 0, 0], output [0.500]
     """
 
     _esm = module("attention/figure.js")

@@ -18,7 +18,7 @@ MISSING = "not written yet. The book’s version is used. Write it"  # of a part
 
 
 class CodeTask(Figure):
-    """Asks for a function on plain lists, runs the reader's code, and reports what is wrong.
+    """A task on plain lists: the figure runs the reader's code and reports what is wrong.
 
     On the book's pages the code runs in the page itself, by MicroPython, which is loaded at
     the first touch. In Jupyter and Colab, which have a Python, the figure shows the statement.
@@ -29,6 +29,11 @@ class CodeTask(Figure):
 
     Raises:
         ValueError: there is no such task on plain lists.
+
+    Example:
+        >>> from attnbook.figures import CodeTask
+        >>> CodeTask("softmax-by-hand").task["name"]
+        'softmax-by-hand'
     """
 
     _esm = module("code/figure.js")

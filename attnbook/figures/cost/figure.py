@@ -47,6 +47,12 @@ class CostFigure(Figure):
     Raises:
         ValueError: points do not hold two of every layer, way and mode.
         traitlets.TraitError: a size, layer or mode is none of those above.
+
+    Example:
+        >>> from attnbook.figures import CostFigure
+        >>> figure = CostFigure(batch=1, queries=16, keys=16, size=16, layer="dot")
+        >>> figure.bytes("formula"), figure.operations("formula")["exponential"]
+        (3072, 256)
     """
 
     _esm = module("cost/figure.js")

@@ -26,7 +26,7 @@ TRAINED = 24  # symbols of a line in training
 
 
 class HeadsFigure(TrainedFigure):
-    """Guesses for each next symbol, and the heads that make them; each can be taken away.
+    """A small Transformer's guesses for each next symbol, and its heads, which can be removed.
 
     One of the book's decoders reads the text: on the book's pages in the page itself, from
     the same float32 weights in double precision, whatever the reader types; so does this
@@ -50,6 +50,11 @@ class HeadsFigure(TrainedFigure):
         ValueError: there is no such decoder, step or head; the decoder has a norm or a
             feed-forward; the text is empty, too long, or has a symbol that it does not know.
         traitlets.TraitError: the same, of a trait that is set later.
+
+    Example:
+        >>> from attnbook.figures import HeadsFigure
+        >>> HeadsFigure("copying", "gbdkafcdkafc").reading.guesses[-5:]
+        'kafcd'
     """
 
     _esm = module("heads/figure.js")

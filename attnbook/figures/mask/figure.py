@@ -53,6 +53,13 @@ class MaskFigure(Figure):
         ValueError: too many queries or keys, a rule that `MaskRules` refuses, a goal of
             other sizes or with a table, or an unknown group or library.
         traitlets.TraitError: the same, for a trait that is set later.
+
+    Example:
+        >>> from attnbook.figures import MaskFigure
+        >>> MaskFigure(num_queries=3, num_keys=3, causal="last", back=1).visible
+        tensor([[ True, False, False],
+                [ True,  True, False],
+                [False,  True,  True]])
     """
 
     _esm = module("mask/figure.js")

@@ -28,7 +28,7 @@ MOST_NUMBERS = 3  # per value: each has its own bars
 
 
 class Carried(NamedTuple):
-    """The numbers that are carried from one step to the next.
+    """The numbers that an online softmax carries from one block of keys to the next.
 
     Attributes:
         highest: the highest score so far; -inf before the first block.
@@ -36,6 +36,13 @@ class Carried(NamedTuple):
         correction: the factor of the old sums: `needed`, or 1 without the correction.
         total: the sum of powers.
         weighted: the sum of powers times values, one number for each number of a value.
+
+    Example:
+        >>> from attnbook.figures import OnlineSoftmaxFigure
+        >>> scores, values = torch.tensor([0.0, 1.0]), torch.tensor([[2.0], [4.0]])
+        >>> before, first, second = OnlineSoftmaxFigure(scores, values).carried(corrected=True)
+        >>> first.highest, first.total, second.highest, round(second.correction, 2)
+        (0.0, 1.0, 1.0, 0.37)
     """
 
     highest: float
@@ -76,6 +83,14 @@ class OnlineSoftmaxFigure(Figure):
 
     Source: Milakov and Gimelshein (2018), "Online normalizer calculation for softmax". Our
     highest score and sum of powers are its m and d.
+
+    Example:
+        >>> from attnbook.figures import OnlineSoftmaxFigure
+        >>> scores, values = torch.tensor([1.0, 1.0, 1.0]), torch.tensor([[2.0], [4.0], [9.0]])
+        >>> figure = OnlineSoftmaxFigure(scores, values, block=2)
+        >>> figure.step = 2
+        >>> figure.output.round(decimals=2)
+        tensor([5.], dtype=torch.float64)
     """
 
     _esm = module("online/figure.js")

@@ -58,6 +58,12 @@ class PoolingFigure(Figure):
 
     Source: Nadaraya (1964) and Watson (1964), with a Gaussian kernel. The number of keys
     that "shared the weight evenly" is two to the power of the weights' entropy in bits.
+
+    Example:
+        >>> from attnbook.figures import PoolingFigure
+        >>> keys = torch.tensor([0.0, 1.0, 2.0]).reshape(1, 3, 1)
+        >>> PoolingFigure(keys, 10 * keys, width=1.0, query=1.0).output.round(decimals=2)
+        tensor([[[10.]]], dtype=torch.float64)
     """
 
     _esm = module("pooling/figure.js")

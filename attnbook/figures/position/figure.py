@@ -55,6 +55,13 @@ class PositionFigure(Figure):
         traitlets.TraitError: a trait is set out of its range.
 
     Source: Vaswani et al. (2017), section 3.5; Su et al. (2021), section 3.2.2.
+
+    Example:
+        >>> from attnbook.figures import PositionFigure
+        >>> figure = PositionFigure(size=4)
+        >>> figure.start, figure.distance = 2, 1
+        >>> figure.vectors.shape, figure.dot_products.round(decimals=2)
+        (torch.Size([2, 4]), tensor([0.5400, 1.0000], dtype=torch.float64))
     """
 
     _esm = module("position/figure.js")

@@ -26,7 +26,7 @@ MOST = 8  # numbers to type
 
 
 class Prediction(Figure):
-    """Asks before it shows: for a choice, a number, or a row of numbers.
+    """A question that comes before its answer: for a choice, a number, or a row of numbers.
 
     A wrong answer is struck out, and explained if it is a common mistake; after two
     tries the reader can ask for the answer. On the book's pages what follows stays folded
@@ -47,8 +47,15 @@ class Prediction(Figure):
     "shown" at the end.
 
     Raises:
-        ValueError: a wrong answer is right, or equal to another; or the numbers are
-            not finite, or not as many as their labels.
+        ValueError: a wrong answer is right, or equal to another; a choice has none; or the
+            numbers are not finite, or not as many as their labels.
+
+    Example:
+        >>> from attnbook.figures import Prediction
+        >>> Prediction("The shape of the scores:", (2, 3), {"You swapped the axes": (3, 2)})
+        Prediction: The shape of the scores:
+        right: (2, 3)
+        (3, 2): You swapped the axes
     """
 
     _esm = module("prediction/figure.js")

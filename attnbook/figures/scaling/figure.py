@@ -52,6 +52,14 @@ class ScalingFigure(Figure):
         TypeError, ValueError: as `dot_score` does, and for queries or keys that are not
             finite, four axes, more than one example, or sizes and numbers outside the above.
         traitlets.TraitError: a trait is set out of its range.
+
+    Example:
+        >>> from attnbook.figures import ScalingFigure
+        >>> figure = ScalingFigure(torch.ones(1, 1, 4), torch.tensor([[[1.0] * 4, [0.0] * 4]]))
+        >>> figure.weights(scaled=False).round(decimals=2)
+        tensor([[[0.9800, 0.0200]]], dtype=torch.float64)
+        >>> figure.weights(scaled=True).round(decimals=2)
+        tensor([[[0.8800, 0.1200]]], dtype=torch.float64)
     """
 
     _esm = module("scaling/figure.js")

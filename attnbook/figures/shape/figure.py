@@ -40,6 +40,13 @@ class ShapeFigure(Figure):
         TypeError: `trace` is not a `Trace`.
         ValueError: it holds no tensor, more than 256, or one that is too large.
         traitlets.TraitError: `step` is set out of its range.
+
+    Example:
+        >>> from attnbook.figures import ShapeFigure
+        >>> from attnbook.tracing import trace
+        >>> figure = ShapeFigure(trace(split_heads, torch.ones(2, 3, 8), 4))
+        >>> figure.step
+        0
     """
 
     _esm = module("shape/figure.js")

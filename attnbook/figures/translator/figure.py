@@ -57,6 +57,11 @@ class TranslatorFigure(TrainedFigure):
             too long, or has a character that the model does not know; there are too many
             examples; a hidden position lies outside the text, or is named twice.
         traitlets.TraitError: the same, of a trait that is set later.
+
+    Example:
+        >>> from attnbook.figures import TranslatorFigure
+        >>> TranslatorFigure("small", "3 May 2024").reading.output
+        '2024-05-03'
     """
 
     _esm = module("translator/figure.js")

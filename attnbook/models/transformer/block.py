@@ -37,6 +37,11 @@ class FeedForward(nn.Module):
         TypeError, ValueError: a size is out of its range.
 
     Source: Vaswani et al. (2017), section 3.3.
+
+    Example:
+        >>> from attnbook.models.transformer.block import FeedForward
+        >>> FeedForward(num_hiddens=8, ffn_hiddens=32)(torch.ones(2, 3, 8)).shape
+        torch.Size([2, 3, 8])
     """
 
     def __init__(self, num_hiddens: int, ffn_hiddens: int) -> None:
@@ -60,7 +65,7 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward, each after a norm and added to its input (pre-norm).
+    """A block of attention and a feed-forward, each after a norm and added to its input (pre-norm).
 
     x = x + attention(norm(x)), then x = x + feed_forward(norm(x)). Each part but the
     attention can be left out, to see what it does.
@@ -79,6 +84,12 @@ class Block(nn.Module):
         TypeError, ValueError: an argument is out of its range.
 
     Source: Vaswani et al. (2017), section 3.1; the norm comes first, as in Xiong et al. (2020).
+
+    Example:
+        >>> from attnbook.models.transformer.block import Block
+        >>> block = Block(num_hiddens=8, num_heads=2, ffn_hiddens=32)
+        >>> block(torch.ones(2, 3, 8), causal=True).shape
+        torch.Size([2, 3, 8])
     """
 
     def __init__(  # noqa: PLR0913 - each part can be left out

@@ -22,6 +22,11 @@ class DecoderConfig:
 
     Raises:
         TypeError, ValueError: an argument is out of its range.
+
+    Example:
+        >>> from attnbook.models.transformer.config import DecoderConfig
+        >>> DecoderConfig(num_hiddens=64, ffn_hiddens=256, norm=True).num_layers
+        2
     """
 
     num_hiddens: int = 32

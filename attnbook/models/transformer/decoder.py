@@ -38,7 +38,17 @@ BATCH = 256  # texts read together
 
 
 class Lines(NamedTuple):
-    """Tokens of texts to learn from: each symbol is the target of the one before it."""
+    """Tokens of texts to learn from: each symbol is the target of the one before it.
+
+    Args:
+        tokens: `(batch, longest)`, padded.
+        valid_lens: of the texts, `(batch,)`.
+
+    Example:
+        >>> from attnbook.models.transformer.decoder import Lines
+        >>> Lines(torch.tensor([[3, 4, 5]]), torch.tensor([3])).targets
+        tensor([[4, 5, 0]])
+    """
 
     tokens: Tensor  # (batch, longest)
     valid_lens: Tensor  # (batch,)
@@ -53,6 +63,18 @@ class Reading(NamedTuple):
     """A text, what a decoder predicted at each symbol, and where its heads attended.
 
     All tensors are on the CPU; `guesses[i]` is the likeliest symbol to follow `text[: i + 1]`.
+
+    Args:
+        text: what was read.
+        guesses: as many symbols.
+        probabilities: `(num_positions, num_characters)`, in the order of `vocabulary.characters`.
+        weights: `(num_layers, num_heads, num_positions, num_positions)`.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> (reading,) = book_decoder("copying").follow(["gbdkafcdkafc"])
+        >>> reading.guesses[-5:], reading.weights.shape
+        ('kafcd', torch.Size([2, 2, 12, 12]))
     """
 
     text: str
@@ -78,6 +100,14 @@ class Decoder(nn.Module):
 
     Source: Vaswani et al. (2017), section 3, the decoder without an encoder; without
     feed-forward and norm it is the attention-only model of Elhage et al. (2021).
+
+    Example:
+        >>> from attnbook.models.transformer.decoder import Decoder
+        >>> from attnbook.models.vocabulary import Vocabulary
+        >>> model = Decoder(Vocabulary("abc"))
+        >>> tokens, valid_lens = model.read_lines(["abcab", "bca"])
+        >>> model(tokens, valid_lens).shape
+        torch.Size([2, 5, 6])
     """
 
     def __init__(
@@ -367,6 +397,11 @@ class Decoder(nn.Module):
                 drawn and beams followed; or a score is not finite.
 
         Source: Freitag and Al-Onaizan (2017), section 2, for beams.
+
+        Example:
+            >>> from attnbook.models.transformer.checkpoints import book_decoder
+            >>> book_decoder("copying").generate(["gbdkafcdkafc"], 5)
+            ['gbdkafcdkafcdkafc']
         """
         check_size("beams", beams)
         check_flag("cache", cache)
@@ -405,6 +440,13 @@ def make_lines(model: Decoder, texts: Iterable[str]) -> Lines:
 
     Raises:
         TypeError, ValueError: as `Decoder.read_lines`.
+
+    Example:
+        >>> from attnbook.models.transformer.decoder import Decoder, make_lines
+        >>> from attnbook.models.vocabulary import Vocabulary
+        >>> make_lines(Decoder(Vocabulary("abc")), ["abc", "b"]).tokens
+        tensor([[3, 4, 5],
+                [4, 0, 0]])
     """
     check_kind("model", model, Decoder)
     return Lines(*model.read_lines(texts))

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
 
 class HeadScore(NamedTuple):
-    """How much of a head's weight lies on two keys, in [0, 1]; -1 means no head of a model."""
+    """How much of a head's weight lies on the previous key and on the induction key, in [0, 1].
+
+    `layer` and `head` are -1 if it is no head of a model, as for `chance`.
+
+    Example:
+        >>> from attnbook.models.transformer.grading import HeadScore
+        >>> HeadScore(layer=0, head=1, previous=0.9, induction=0.1).previous
+        0.9
+    """
 
     layer: int
     head: int
@@ -29,10 +37,17 @@ class HeadScore(NamedTuple):
 
 
 def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
-    """Give the share of the symbols that can be predicted which the model predicts.
+    """Give the share of the predictable symbols that the model predicts.
 
     Raises:
-        ValueError: there are no lines, or no symbol that can be predicted.
+        TypeError, ValueError: there are no lines, or no symbol that can be predicted.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> from attnbook.models.transformer.grading import accuracy
+        >>> from attnbook.models.transformer.repeats import make_repeats
+        >>> accuracy(book_decoder("copying"), make_repeats(20)) > 0.8
+        True
     """
     repeats = _check_repeats(repeats)
     found = _read_repeats(model, repeats)
@@ -64,7 +79,12 @@ def previous_score(
     """Average, over all queries but the first, the weight on the key just before.
 
     Raises:
-        ValueError: the weights are not square, or of one position only.
+        TypeError, ValueError: the weights are not square, or of one position only.
+
+    Example:
+        >>> from attnbook.models.transformer.grading import previous_score
+        >>> previous_score(torch.tensor([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]))
+        tensor(0.7500)
     """
     _check_square(weights, at_least=2)
     return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean(-1)
@@ -89,9 +109,15 @@ def induction_score(
     Only queries whose symbol occurred earlier count; without one the score is 0.
 
     Raises:
-        ValueError: the weights are not one row and one column for each symbol.
+        TypeError, ValueError: the weights are not one row and one column for each symbol.
 
     Source: after Olsson et al. (2022), who call such heads induction heads.
+
+    Example:
+        >>> from attnbook.models.transformer.grading import induction_score
+        >>> weights = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.75, 0.25]])
+        >>> induction_score(weights, "aba")  # the second a attends to b
+        tensor(0.7500)
     """
     _check_square(weights, at_least=1)
     check_text(text)
@@ -119,10 +145,19 @@ def _check_square(weights: Tensor, at_least: int) -> None:
 
 
 def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
-    """Grade each head by both scores, averaged over lines.
+    """Grade each head by its previous score and its induction score, averaged over lines.
 
     Raises:
-        ValueError: there are no lines.
+        TypeError, ValueError: there are no lines.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> from attnbook.models.transformer.grading import score_heads
+        >>> from attnbook.models.transformer.repeats import make_repeats
+        >>> scores = score_heads(book_decoder("copying"), make_repeats(5))
+        >>> best = max(scores, key=lambda score: score.previous)
+        >>> best.layer, best.head
+        (0, 1)
     """
     found = _read_repeats(model, _check_repeats(repeats))
     previous = torch.stack([previous_score(reading.weights) for reading in found]).mean(0)
@@ -138,7 +173,13 @@ def chance(repeats: Sequence[Repeat]) -> HeadScore:
     """Grade a head that attends equally to every key that it may attend to.
 
     Raises:
-        ValueError: there are no lines.
+        TypeError, ValueError: there are no lines.
+
+    Example:
+        >>> from attnbook.models.transformer.grading import chance
+        >>> from attnbook.models.transformer.repeats import make_repeats
+        >>> chance(make_repeats(5)).previous < 0.2
+        True
     """
     previous, induction = [], []
     for repeat in _check_repeats(repeats):
@@ -155,7 +196,16 @@ def knock_outs(
     """Give the accuracy without each group of heads.
 
     Raises:
-        ValueError: there are no lines, or no such head.
+        TypeError, ValueError: there are no lines, or no such head.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> from attnbook.models.transformer.grading import accuracy, knock_outs
+        >>> from attnbook.models.transformer.repeats import make_repeats
+        >>> model, lines = book_decoder("copying"), make_repeats(5)
+        >>> found = knock_outs(model, lines, [[(0, 1)]])
+        >>> found[((0, 1),)] < accuracy(model, lines)
+        True
     """
     found = {}
     for group in check_list("groups", groups, "lists of heads"):

@@ -31,6 +31,15 @@ def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
     Raises:
         TypeError: `heads` is no list of such pairs.
         ValueError: the model has no such head.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> from attnbook.models.transformer.removal import without_heads
+        >>> model = book_decoder("copying")
+        >>> with without_heads(model, [(1, 0), (1, 1)]):
+        ...     without = model.write(["gbdkafcdkafc"], 5)
+        >>> without == model.write(["gbdkafcdkafc"], 5)
+        False
     """
     check_kind("model", model, Decoder)
     config, by_layer = model.config, dict[int, list[int]]()

@@ -12,7 +12,14 @@ SYMBOLS = "abcdefghijklmnop"
 
 
 class Repeat(NamedTuple):
-    """A line: `start` random symbols, then a phrase of `period` different ones to the end."""
+    """A line: `start` random symbols, then a phrase of `period` different ones to the end.
+
+    Example:
+        >>> from attnbook.models.transformer.repeats import Repeat
+        >>> line = Repeat("gbdkafdka", start=2, period=4)
+        >>> line.copied
+        range(7, 9)
+    """
 
     text: str
     start: int
@@ -27,7 +34,7 @@ class Repeat(NamedTuple):
 def make_repeats(
     count: int, length: int = 24, periods: tuple[int, int] = (4, 10), seed: int = 0
 ) -> list[Repeat]:
-    """Draw lines. More lines from one seed begin with the same ones.
+    """Draw lines that end in a repeated phrase; more lines from one seed begin with the same ones.
 
     The phrase occurs at least twice if the line is long enough. Nothing in the line marks
     its length or where it begins.
@@ -40,6 +47,12 @@ def make_repeats(
 
     Raises:
         TypeError, ValueError: an argument is out of its range.
+
+    Example:
+        >>> from attnbook.models.transformer.repeats import make_repeats
+        >>> lines = make_repeats(3, length=12)
+        >>> [len(line.text) for line in lines]
+        [12, 12, 12]
     """
     check_size("count", count)
     check_size("length", length)

@@ -30,7 +30,19 @@ DRAFT, ACCEPT, DRAW = range(3)
 
 
 class Speculation(NamedTuple):
-    """What `speculate` has written, and how often a draft was right."""
+    """What `speculate` has written, and how often a draft was right.
+
+    Args:
+        texts: with what was added.
+        calls: of the model that checks.
+        drafted: how many symbols the draft model wrote.
+        accepted: how many of them stayed.
+
+    Example:
+        >>> from attnbook.models.transformer.speculative import Speculation
+        >>> Speculation(texts=["abab"], calls=1, drafted=2, accepted=1).accepted
+        1
+    """
 
     texts: list[str]
     calls: int  # of the model that checks
@@ -72,6 +84,13 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
             text would get longer than 256 symbols; or a score is not finite.
 
     Source: Leviathan, Kalman and Matias (2023), algorithm 1.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> from attnbook.models.transformer.speculative import speculate
+        >>> model, draft = book_decoder("copying"), book_decoder("copying-one-layer")
+        >>> speculate(model, draft, ["gbdkafcdkafc"], 5).texts
+        ['gbdkafcdkafcdkafc']
     """
     check_kind("model", model, Decoder)
     check_kind("draft", draft, Decoder)

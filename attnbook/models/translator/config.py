@@ -10,7 +10,7 @@ from attnbook.models.translator.encoders import ENCODERS, check_even
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes of a translator.
+    """The sizes and parts of a translator.
 
     Args:
         encoder: "recurrent" or "convolutional".
@@ -24,6 +24,11 @@ class Config:
 
     Raises:
         TypeError, ValueError: an argument is out of its range.
+
+    Example:
+        >>> from attnbook.models.translator.config import Config
+        >>> Config(encoder="recurrent", num_hiddens=32).attention
+        True
     """
 
     encoder: str = "convolutional"

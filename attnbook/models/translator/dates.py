@@ -51,6 +51,13 @@ class WrittenDate(NamedTuple):
 
     `spans` gives the gold characters of "year", "month" and "day": start, and the end
     after the last, so that `text[slice(*spans["month"])]` is the month.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> date = write_date(datetime.date(1987, 3, 9), "de")
+        >>> date.iso, date.text[slice(*date.spans["month"])]
+        ('1987-03-09', 'März')
     """
 
     text: str
@@ -61,7 +68,14 @@ class WrittenDate(NamedTuple):
 
 
 class Dates(NamedTuple):
-    """Dates to learn from, to choose by and to grade on; no text is in two of them."""
+    """Dates to learn from, to choose by and to grade on; no text is in two of them.
+
+    Example:
+        >>> from attnbook.models.translator.dates import make_dates
+        >>> dates = make_dates(train=4, validation=2, test=1, locales=["en"])
+        >>> [len(each) for each in dates]
+        [4, 2, 1]
+    """
 
     train: list[WrittenDate]
     validation: list[WrittenDate]
@@ -70,9 +84,6 @@ class Dates(NamedTuple):
 
 def write_date(date: datetime.date, locale: str, format: str = "long") -> WrittenDate:  # noqa: A002 - Babel's name
     """Write a date in the words of a locale.
-
-    >>> write_date(datetime.date(1987, 3, 9), "de").text
-    '9. März 1987'
 
     Args:
         date: a date of the years 1000 to 9999, without a time.
@@ -83,6 +94,12 @@ def write_date(date: datetime.date, locale: str, format: str = "long") -> Writte
         TypeError: the date is none, or has a time; locale or format is no string.
         ValueError: the year is out of its range, Babel lacks the locale, there is no such
             format, or it would leave out the century.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> write_date(datetime.date(1987, 3, 9), "de").text
+        '9. März 1987'
     """
     _check_date(date)
     parts = _pattern(locale, format)
@@ -109,7 +126,17 @@ def _check_date(date: datetime.date) -> None:
 
 
 def pairs(dates: Sequence[WrittenDate]) -> list[tuple[str, str]]:
-    """Give what a translator learns from: each text with its ISO date."""
+    """Give what a translator learns from: each text with its ISO date.
+
+    Raises:
+        TypeError: `dates` is no list of dates.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import pairs, write_date
+        >>> pairs([write_date(datetime.date(1987, 3, 9), "de")])
+        [('9. März 1987', '1987-03-09')]
+    """
     return [(date.text, date.iso) for date in check_list("dates", dates, "WrittenDate", "spans")]
 
 
@@ -120,16 +147,21 @@ def joined_pairs(
 
     Each date is used once, in order, so test dates stay out of training.
 
-    >>> joined_pairs([write_date(datetime.date(1987, 3, 9), locale) for locale in ("de", "sv")])
-    [('9. März 1987; 9 mars 1987', '1987-03-09; 1987-03-09')]
-
     Args:
-        dates: at least one.
+        dates: any number; none give none.
         most: dates in a text at most, at least 1.
         seed: any whole number.
 
     Raises:
-        TypeError, ValueError: `most` is below 1, or `seed` no whole number.
+        TypeError, ValueError: `dates` is no list of dates, `most` is below 1, or `seed` no whole
+            number.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import joined_pairs, write_date
+        >>> dates = [write_date(datetime.date(1987, 3, 9), locale) for locale in ("de", "sv")]
+        >>> joined_pairs(dates)
+        [('9. März 1987; 9 mars 1987', '1987-03-09; 1987-03-09')]
     """
     check_size("most", most)
     dates = check_list("dates", dates, "WrittenDate", "spans")
@@ -152,6 +184,11 @@ def usable_formats(locale: str) -> list[str]:
 
     Raises:
         TypeError, ValueError: the locale is no string, or Babel lacks it.
+
+    Example:
+        >>> from attnbook.models.translator.dates import usable_formats
+        >>> usable_formats("en"), usable_formats("en_GB")
+        (['full', 'long', 'medium'], ['full', 'long', 'medium', 'short'])
     """
     return [name for name in FORMATS if _pattern(locale, name) is not None]
 
@@ -210,6 +247,12 @@ def make_dates(
         TypeError: a count or the seed is no whole number, or `locales` no list of strings.
         ValueError: a count is below 1, Babel lacks a locale, no locale is given, or the
             locales have not so many different strings.
+
+    Example:
+        >>> from attnbook.models.translator.dates import make_dates
+        >>> dates = make_dates(train=4, validation=2, test=1, locales=["en"])
+        >>> len(dates.train), dates.train[0].locale
+        (4, 'en')
     """
     counts = {"train": train, "validation": validation, "test": test}
     for name, count in counts.items():

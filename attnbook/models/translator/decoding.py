@@ -17,7 +17,21 @@ Change = Callable[[Tensor, int], Tensor]
 
 
 class Encoded(NamedTuple):
-    """A batch of texts as the decoder gets it; `projected_keys` only if it attends."""
+    """A batch of texts as the decoder gets it; `projected_keys` only if it attends.
+
+    Args:
+        states: of the characters, `(batch, num_keys, num_hiddens)`.
+        whole: of the whole texts, `(batch, num_hiddens)`.
+        valid_lens: of the texts, `(batch,)`.
+        projected_keys: `(batch, num_keys, score_hiddens)`, or None.
+
+    Example:
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> model = book_model("small")
+        >>> encoded = model.encode(*model.read(["3 May 2024", "3 May 24"]))
+        >>> encoded.valid_lens, encoded.states.shape[:2]
+        (tensor([10,  8]), torch.Size([2, 10]))
+    """
 
     states: Tensor  # (batch, num_keys, num_hiddens)
     whole: Tensor  # (batch, num_hiddens)
@@ -30,6 +44,12 @@ class Translation(NamedTuple):
 
     `weights` is `(len(output), len(text))`, on the CPU; None without attention, or if
     the attention does not store them.
+
+    Example:
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> (translation,) = book_model("small").translate(["3 May 2024"])
+        >>> translation.output, translation.weights.shape
+        ('2024-05-03', torch.Size([10, 10]))
     """
 
     text: str

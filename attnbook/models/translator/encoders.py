@@ -61,6 +61,14 @@ class RecurrentEncoder(nn.Module):
 
     Source: Bahdanau, Cho and Bengio (2015), section 3.2; with torch's GRU, whose reset
     gate acts after the product with the hidden state.
+
+    Example:
+        >>> from attnbook.models.translator.encoders import RecurrentEncoder
+        >>> encoder = RecurrentEncoder(vocab_size=10, embedding_size=4, num_hiddens=6)
+        >>> tokens, valid_lens = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
+        >>> states, whole = encoder(tokens, valid_lens)
+        >>> states.shape, whole.shape
+        (torch.Size([2, 3, 6]), torch.Size([2, 6]))
     """
 
     def __init__(self, vocab_size: int, embedding_size: int, num_hiddens: int) -> None:
@@ -100,6 +108,14 @@ class ConvolutionalEncoder(nn.Module):
     Source: Gehring, Auli, Grangier and Dauphin (2017), "A Convolutional Encoder Model for
     Neural Machine Translation"; without their residuals, positions and second stack, and
     with ReLU for tanh.
+
+    Example:
+        >>> from attnbook.models.translator.encoders import ConvolutionalEncoder
+        >>> encoder = ConvolutionalEncoder(vocab_size=10, embedding_size=4, num_hiddens=6)
+        >>> tokens, valid_lens = torch.tensor([[3, 4, 5], [6, 7, 0]]), torch.tensor([3, 2])
+        >>> states, whole = encoder(tokens, valid_lens)
+        >>> states.shape, whole.shape
+        (torch.Size([2, 3, 6]), torch.Size([2, 6]))
     """
 
     def __init__(self, vocab_size: int, embedding_size: int, num_hiddens: int) -> None:

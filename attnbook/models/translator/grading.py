@@ -52,7 +52,16 @@ OF_MODEL = "Translation", "output"
 
 
 class Grade(NamedTuple):
-    """Shares in [0, 1], averaged over digits: weight inside the gold span, peaks inside it."""
+    """Shares in [0, 1], averaged over digits: weight inside the gold span, peaks inside it.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.grading import grade, uniform
+        >>> dates = [write_date(datetime.date(1987, 3, 9), "de")]
+        >>> grade(dates, uniform(dates))["day"].digits
+        2
+    """
 
     weight: float
     peak: float
@@ -60,7 +69,13 @@ class Grade(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The share of dates that are right, in [0, 1], and the number of dates."""
+    """The share of dates that are right, in [0, 1], and the number of dates.
+
+    Example:
+        >>> from attnbook.models.translator.grading import Share
+        >>> Share(right=0.75, dates=4)
+        Share(right=0.75, dates=4)
+    """
 
     right: float
     dates: int
@@ -70,7 +85,17 @@ def exact_match(dates: Sequence[WrittenDate], translations: Sequence[Translation
     """Give the share of dates whose whole output is right.
 
     Raises:
-        ValueError: there are no dates, or not as many translations.
+        TypeError, ValueError: there are no dates, or not as many translations.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.decoding import Translation
+        >>> from attnbook.models.translator.grading import exact_match
+        >>> date = write_date(datetime.date(1987, 3, 9), "de")
+        >>> outputs = "1987-03-09", "1987-03-08"  # the second is wrong
+        >>> exact_match([date] * 2, [Translation(date.text, output, None) for output in outputs])
+        0.5
     """
     return fmean(
         date.iso == found.output for date, found in _pair_with_translations(dates, translations)
@@ -95,15 +120,24 @@ def exact_match_by_length(
     translations: Sequence[Translation],
     starts: Sequence[int] = (1, 11, 16, 21, 26),
 ) -> dict[int, Share]:
-    """Give the share that is right for texts of each length, in groups.
+    """Give the share of dates that is right for texts of each length, in groups.
 
     Args:
         dates, translations: as many of one as of the other, at least one.
         starts: the shortest length of each group; a group without texts is left out.
 
     Raises:
-        ValueError: there are no dates, or not as many translations; or a text is shorter
-            than all groups.
+        TypeError, ValueError: there are no dates, or not as many translations; or a text is
+            shorter than all groups.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.decoding import Translation
+        >>> from attnbook.models.translator.grading import exact_match_by_length
+        >>> date = write_date(datetime.date(1987, 3, 9), "de")  # 12 characters
+        >>> exact_match_by_length([date], [Translation(date.text, "1987-03-09", None)])
+        {11: Share(right=1.0, dates=1)}
     """
     starts = check_list("starts", starts, "whole numbers")
     if not all(map(is_whole, starts)):
@@ -126,13 +160,43 @@ def _find_group(starts: Sequence[int], text: str) -> int:
 
 
 def uniform(dates: Iterable[WrittenDate]) -> list[Tensor]:
-    """Make the weights of a model that attends equally to every character."""
+    """Make the weights of a model that attends equally to every character.
+
+    Returns:
+        `(10, len(text))` for each date, as its ISO form has ten characters.
+
+    Raises:
+        TypeError: `dates` is no list of dates.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.grading import uniform
+        >>> (weights,) = uniform([write_date(datetime.date(1987, 3, 9), "de")])
+        >>> weights.shape, weights.sum(dim=-1).round().unique()
+        (torch.Size([10, 12]), tensor([1.]))
+    """
     sizes = [len(date.text) for date in _check_dates(dates)]
     return [torch.full((LENGTH, size), 1 / size, device="cpu") for size in sizes]
 
 
 def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
-    """Make the weights of a model that attends from left to right as it writes."""
+    """Make the weights of a model that attends from left to right as it writes.
+
+    Returns:
+        `(10, len(text))` for each date, as its ISO form has ten characters.
+
+    Raises:
+        TypeError: `dates` is no list of dates.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.grading import diagonal
+        >>> (weights,) = diagonal([write_date(datetime.date(1987, 3, 9), "de")])
+        >>> weights.shape, weights.argmax(dim=-1)[[0, -1]]
+        (torch.Size([10, 12]), tensor([ 0, 11]))
+    """
     found = []
     for date in _check_dates(dates):
         weights = torch.zeros(LENGTH, len(date.text), device="cpu")
@@ -143,10 +207,17 @@ def diagonal(dates: Iterable[WrittenDate]) -> list[Tensor]:
 
 
 def looked(translations: Iterable[Translation]) -> list[Tensor]:
-    """Collect the weights of translations.
+    """Collect the attention weights of translations.
 
     Raises:
+        TypeError: `translations` is no list of translations.
         ValueError: a model without attention made them, or one that does not store its weights.
+
+    Example:
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> from attnbook.models.translator.grading import looked
+        >>> [each.shape for each in looked(book_model("small").translate(["3 May 2024"]))]
+        [torch.Size([10, 10])]
     """
     items = check_list("translations", translations, *OF_MODEL)
     weights = [translation.weights for translation in items]
@@ -160,7 +231,7 @@ def looked(translations: Iterable[Translation]) -> list[Tensor]:
 
 
 def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, Grade]:
-    """Grade each field's weights, averaged over its digits in all dates.
+    """Grade each field's attention weights, averaged over its digits in all dates.
 
     A digit that was never written has no weights; it counts as a miss. Where several
     characters share the peak, each counts for its part.
@@ -170,7 +241,16 @@ def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, 
         weights: one `(steps, len(text))` for each date; step t wrote character t.
 
     Raises:
-        ValueError: there are no dates, or the weights are not one per character of their text.
+        TypeError, ValueError: there are no dates, or the weights are not one per character of
+            their text.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.grading import grade, uniform
+        >>> dates = [write_date(datetime.date(1987, 3, 9), "de")]  # four of twelve are the year
+        >>> round(grade(dates, uniform(dates))["year"].weight, 2)
+        0.33
     """
     return {
         field: _average(
@@ -185,7 +265,19 @@ def grade(dates: Sequence[WrittenDate], weights: Sequence[Tensor]) -> dict[str, 
 def grade_by_locale(
     dates: Sequence[WrittenDate], weights: Sequence[Tensor]
 ) -> dict[str, dict[str, Grade]]:
-    """Grade each field, as `grade` does, for each locale on its own."""
+    """Grade each field, as `grade` does, for each locale on its own.
+
+    Raises:
+        TypeError, ValueError: as `grade`.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.grading import grade_by_locale, uniform
+        >>> dates = [write_date(datetime.date(1987, 3, 9), locale) for locale in ("de", "sv")]
+        >>> [*grade_by_locale(dates, uniform(dates))]
+        ['de', 'sv']
+    """
     groups: dict[str, list[tuple[WrittenDate, Tensor]]] = {}
     for date, rows in _pair_with_weights(dates, weights):
         groups.setdefault(date.locale, []).append((date, rows))

@@ -27,6 +27,11 @@ class Effect(NamedTuple):
     `removed`: the gold span gets no weight, the rest its share; `kept`: only the
     gold span gets weight, which is the control; `moved`: the weight goes to the gold span
     of another field, evenly.
+
+    Example:
+        >>> from attnbook.models.translator.interventions import Effect
+        >>> Effect(removed=0.9, kept=0.1, moved=0.8).removed
+        0.9
     """
 
     removed: float
@@ -60,7 +65,16 @@ def effects(model: Translator, dates: Sequence[WrittenDate]) -> dict[str, Effect
     Pinter (2019), "Attention is not not Explanation"; the changes here are our own.
 
     Raises:
-        ValueError: the model has no attention, or there are no dates.
+        TypeError, ValueError: the model has no attention, or there are no dates.
+
+    Example:
+        >>> import datetime
+        >>> from attnbook.models.translator.dates import write_date
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> from attnbook.models.translator.interventions import effects
+        >>> date = write_date(datetime.date(2024, 5, 3), "en")
+        >>> effects(book_model("small"), [date])["year"]
+        Effect(removed=1.0, kept=0.0, moved=1.0)
     """
     check_kind("model", model, Translator)
     if model.attention is None:
@@ -116,6 +130,12 @@ def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
         TypeError: `text` or `other` is no string, or `place` no whole number.
         ValueError: `other` is not one character, `place` lies outside of the text, or the
             model cannot read a character.
+
+    Example:
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> from attnbook.models.translator.interventions import reach
+        >>> reach(book_model("small"), "3 May 2024", place=0, other="4") > 0
+        tensor([ True,  True,  True, False, False, False, False, False, False, False])
     """
     check_kind("model", model, Translator)
     check_text(text)

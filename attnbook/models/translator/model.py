@@ -58,6 +58,14 @@ class Translator(nn.Module):
     Source: Bahdanau, Cho and Bengio (2015), sections 3.1 and A.2 (our s, h, α are theirs;
     their s_0 is made from the backward state alone, and their output layer reads
     s_{t-1}, y_{t-1} and c_t through a maxout, ours s_t).
+
+    Example:
+        >>> from attnbook.models.translator.model import Translator
+        >>> from attnbook.models.vocabulary import Vocabulary
+        >>> model = Translator(Vocabulary("abc"), Vocabulary("xy"))
+        >>> tokens, valid_lens = model.read(["abc", "ab"])
+        >>> model(tokens, valid_lens, targets=torch.tensor([[3, 4], [4, 3]])).shape
+        torch.Size([2, 2, 5])
     """
 
     def __init__(

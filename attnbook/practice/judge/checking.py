@@ -44,6 +44,11 @@ def check(task: str, written: Function) -> Verdict:
     Raises:
         ValueError: there is no such task.
         TypeError: `written` cannot be called.
+
+    Example:
+        >>> from attnbook.practice import check
+        >>> check("split-heads", split_heads)
+        ✓ split-heads: right. All ... cases hold.
     """
     found = find_task(task)
     if not callable(written):

@@ -32,6 +32,14 @@ def grade_tests(task: str, tests: Function | Iterable[Function]) -> Grade:
     Raises:
         ValueError: there is no such task, or no test.
         TypeError: a test is not a function of one argument.
+
+    Example:
+        >>> from attnbook.practice import grade_tests
+        >>> def sums_to_one(masked_softmax):
+        ...     weights = masked_softmax(torch.zeros(1, 1, 4), torch.tensor([2]))
+        ...     assert weights.sum() == 1
+        >>> bool(grade_tests("masked-softmax", sums_to_one))  # it does not catch every bug
+        False
     """
     found = find_task(task)
     functions = [tests] if callable(tests) else list(tests)

@@ -52,7 +52,22 @@ def as_html(text: str) -> str:
 
 @dataclass(repr=False)
 class Verdict(Message):
-    """The result of `check`. `bool(verdict)` is whether all cases hold."""
+    """The result of `check`; `bool(verdict)` is whether all cases hold.
+
+    Args:
+        task: that was checked.
+        held: the names of the cases that hold, in order.
+        failed: the first case that fails, or None.
+        wrong: what is wrong with it, in words.
+        printed: what the reader's code printed in it.
+        bugs: the known bugs that give the same.
+
+    Example:
+        >>> from attnbook.practice import check
+        >>> verdict = check("split-heads", split_heads)
+        >>> bool(verdict), verdict.failed, verdict.bugs
+        (True, None, [])
+    """
 
     task: Task
     held: list[str]
@@ -75,7 +90,7 @@ class Verdict(Message):
 
 @dataclass(repr=False)
 class Grade(Message):
-    """The result of `grade_tests`. `bool(grade)` is whether all bugs and no right code are caught.
+    """The result of `grade_tests`; `bool(grade)` is whether all bugs and no right code are caught.
 
     Args:
         task: whose bugs they are.
@@ -83,6 +98,15 @@ class Grade(Message):
         failures: for each test, the right code that it fails on, and how.
         caught: for each bug, whether each test fails on it, and on no right code.
         hints: what is wrong with each test itself; empty if it can be graded.
+
+    Example:
+        >>> from attnbook.practice import grade_tests
+        >>> def sums_to_one(masked_softmax):
+        ...     weights = masked_softmax(torch.zeros(1, 1, 4), torch.tensor([2]))
+        ...     assert weights.sum() == 1
+        >>> grade = grade_tests("masked-softmax", sums_to_one)
+        >>> grade.caught["masked after the softmax"]
+        [True]
     """
 
     task: Task

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tools.site.excerpts import SCRIPT, text_by_id, write_excerpts
+from tools.site.excerpts import PROGRAM, SCRIPT, read_synonyms, text_by_id, write_excerpts
 
 PAGE = "<main><nav>menu</nav><article class='bd-article'>{}</article><p>foot</p></main>"
 
@@ -59,8 +59,9 @@ def finish(tmp_path, error: Exception | None = None):
     return tmp_path / SCRIPT.name
 
 
-def test_the_script_brings_every_page_and_what_quotes_them(tmp_path):
-    data, program = finish(tmp_path).read_text("utf-8").split(";\n", 1)
-    pages = json.loads(data.removeprefix("window.attnbookPages = "))
+def test_the_script_brings_every_page_the_synonyms_and_what_searches_them(tmp_path):
+    pages, synonyms, program = finish(tmp_path).read_text("utf-8").split(";\n", 2)
+    pages = json.loads(pages.removeprefix("window.attnbookPages = "))
     assert pages == {"a.html": [["", "a “a”"]], "b.html": [["", "b “b”"]]}
-    assert program == SCRIPT.read_text("utf-8")
+    assert json.loads(synonyms.removeprefix("window.attnbookSynonyms = ")) == read_synonyms()
+    assert program == "".join(part.read_text("utf-8") for part in PROGRAM)

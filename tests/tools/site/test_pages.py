@@ -233,7 +233,7 @@ def count_sheets(page, paper: str = "A4") -> int:
     return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper)))
 
 
-def test_the_cheat_sheet_is_one_sheet_and_its_superscripts_are_small(browser, home):
+def test_the_summary_is_one_sheet_and_its_superscripts_are_small(browser, home):
     with opened(browser, f"{home}chapters/summary.html") as (page, _):
         assert [count_sheets(page, paper) for paper in ("A4", "Letter")] == [1, 1]
         # A style sheet of another KaTeX version would leave them as large as the line.

@@ -39,6 +39,19 @@ class Snapshots:
         total: how many steps there are in all; the weights at the end are the last copy.
 
     After training, `kept` holds the weights by step.
+
+    Raises:
+        TypeError, ValueError: an argument has another type or range.
+
+    Example:
+        >>> from attnbook.models.training import Plan, fit
+        >>> from attnbook.models.transformer.checkpoints import Snapshots, book_decoder
+        >>> from attnbook.models.transformer.decoder import make_lines
+        >>> model = book_decoder("copying")
+        >>> lines, snapshots = make_lines(model, ["gbdg"]), Snapshots(model, steps=[0], total=2)
+        >>> epochs = fit(model, lines, lines, Plan(epochs=2), report=snapshots)
+        >>> [*snapshots.kept]
+        [0, 2]
     """
 
     def __init__(self, model: Decoder, steps: Sequence[int], total: int) -> None:
@@ -70,6 +83,11 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
     Raises:
         TypeError: `step` is no whole number.
         ValueError: there is no such model, snapshot or device, or the file is damaged.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> book_decoder("copying").write(["gbdkafcdkafc"], 5)
+        ['gbdkafcdkafcdkafc']
     """
     path = _path(name)
     check_device(device)
@@ -91,10 +109,16 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
 
 
 def decoder_steps(name: str) -> list[int]:
-    """The steps of training at which a model's weights were copied; the last is the end.
+    """Give the steps of training at which a model's weights were copied; the last is the end.
 
     Raises:
         ValueError: there is no such model, or its file is damaged.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import decoder_steps
+        >>> steps = decoder_steps("copying")
+        >>> steps[0], steps[-1]
+        (0, 3000)
     """
     path = _path(name)
     return _steps(path, read_weights(path)[0])
@@ -129,8 +153,18 @@ def save_decoder(
 
     Raises:
         ValueError: there are no snapshots.
-        TypeError: JSON cannot hold the notes.
+        TypeError: an argument is of another type, or JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from attnbook.models.checkpoint_files import read_notes
+        >>> from attnbook.models.transformer.checkpoints import book_decoder, save_decoder
+        >>> model = book_decoder("copying")
+        >>> with TemporaryDirectory() as folder:
+        ...     save_decoder(f"{folder}/a.safetensors", model, {0: model.state_dict()}, {"seed": 1})
+        ...     read_notes(f"{folder}/a.safetensors")
+        {'seed': 1}
     """
     check_kind("model", model, Decoder)
     check_kind("snapshots", snapshots, Mapping)

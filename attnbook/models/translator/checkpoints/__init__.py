@@ -29,10 +29,15 @@ BOOK = _names()
 
 
 def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
-    """Load one of the book's trained models, ready to translate.
+    """Load one of the book's trained translators, ready to translate.
 
     Raises:
-        ValueError: there is no such model, or its file is damaged.
+        ValueError: there is no such model or device, or the file is damaged.
+
+    Example:
+        >>> from attnbook.models.translator.checkpoints import book_model
+        >>> book_model("small").translate(["3 May 2024"])[0].output
+        '2024-05-03'
     """
     if name not in BOOK:
         raise ValueError(f"name must be one of {', '.join(BOOK)}, got {name!r}")
@@ -42,7 +47,7 @@ def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
 def save_checkpoint(
     path: Path | str, model: Translator, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Write a model to a file; anyone who reads it meanwhile sees the old file or the new one.
+    """Write a translator to a file; anyone who reads it meanwhile sees the old or the new one.
 
     Args:
         path: in a folder that exists; a symbolic link is replaced, not followed.
@@ -50,8 +55,18 @@ def save_checkpoint(
         notes: anything else to store, as JSON can hold it: keys become strings.
 
     Raises:
-        TypeError: JSON cannot hold the notes.
+        TypeError: an argument is of another type, or JSON cannot hold the notes.
         OSError: the file cannot be written; an older one is left as it was.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from attnbook.models.translator import checkpoints
+        >>> with TemporaryDirectory() as folder:
+        ...     path = f"{folder}/mine.safetensors"
+        ...     checkpoints.save_checkpoint(path, checkpoints.book_model("small"))
+        ...     model = checkpoints.load_checkpoint(path)
+        >>> model.translate(["3 May 2024"])[0].output
+        '2024-05-03'
     """
     check_kind("model", model, Translator)
     about = {
@@ -69,7 +84,7 @@ def load_checkpoint(
     *,
     source: Vocabulary | None = None,
 ) -> Translator:
-    """Load a model, ready to translate.
+    """Load a translator from a file that `save_checkpoint` wrote, ready to translate.
 
     Args:
         path: a file that `save_checkpoint` wrote.
@@ -77,8 +92,19 @@ def load_checkpoint(
         source: characters that it must read; None accepts any.
 
     Raises:
+        TypeError: `path` cannot be a path.
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged, is something else, or reads other characters.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from attnbook.models.translator import checkpoints
+        >>> with TemporaryDirectory() as folder:
+        ...     path = f"{folder}/mine.safetensors"
+        ...     checkpoints.save_checkpoint(path, checkpoints.book_model("small"))
+        ...     model = checkpoints.load_checkpoint(path)
+        >>> model.translate(["3 May 2024"])[0].output
+        '2024-05-03'
     """
     path = check_path(path)
     check_device(device)

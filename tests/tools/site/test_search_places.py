@@ -1,0 +1,71 @@
+"""What the search finds: 62 queries, and the place that is among the first three hits of each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tools.site.formulas import NODE
+
+FIRST = 3
+PROGRAM = Path(__file__).with_name("search_in_node.mjs")
+TABLES = tomllib.loads(Path(__file__).with_name("search_queries.toml").read_text("utf-8"))
+PLACES = {query: place for table in TABLES.values() for query, place in table.items()}
+MISTYPED = {
+    "sofmax": "softmax",
+    "cuasal mask": "causal mask",
+    "valid_lenz": "valid_lens",
+    "MultiHeadAtention": "MultiHeadAttention",
+}
+
+
+@pytest.fixture(scope="module")
+def searched(site):
+    """A function that searches the built book: all answers, and what its script has."""
+
+    def search(queries: list[str]) -> dict:
+        task = json.dumps({"site": str(site), "queries": queries})
+        done = subprocess.run(
+            [NODE, PROGRAM], input=task, capture_output=True, encoding="utf-8", check=True
+        )
+        return json.loads(done.stdout)
+
+    return search
+
+
+def addresses(place: str, pages: dict[str, list[list[str]]]) -> set[str]:
+    """The addresses of a place: of a section with a label, its own anchor and the label."""
+    page, _, anchor = place.partition("#")
+    ids = [name for name, _ in pages[f"chapters/{page}.html"]]
+    at = ids.index(anchor)
+    return {f"chapters/{page}#{name}" for name in ids[max(at - 1, 0) : at + 1] if name}
+
+
+def test_each_query_finds_its_place_first(searched):
+    answer = searched([*PLACES])
+    assert [
+        (query, place, hits[:FIRST])
+        for (query, place), hits in zip(PLACES.items(), answer["hits"], strict=True)
+        if not addresses(place, answer["pages"]) & {*hits[:FIRST]}
+    ] == []
+
+
+def test_a_word_with_one_wrong_letter_finds_what_the_right_word_finds(searched):
+    wrong = searched([*MISTYPED])["hits"]
+    assert wrong == searched([*MISTYPED.values()])["hits"]
+    assert all(wrong)
+
+
+def test_plurals_and_capitals_find_the_same(searched):
+    one, *others = searched(["causal mask", "causal masks", "Causal Masks"])["hits"]
+    assert others == [one, one]
+
+
+def test_every_synonym_leads_to_words_of_the_book(searched):
+    phrases = sorted({each for some in searched([])["synonyms"].values() for each in some})
+    found = searched(phrases)["hits"]
+    assert [phrase for phrase, hits in zip(phrases, found, strict=True) if not hits] == []

@@ -1,0 +1,112 @@
+"""The cheat sheet: a style that only its page has, and a PDF of it, if there is a Chromium.
+
+The page works without the PDF: it then has no link to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from playwright.sync_api import Error, sync_playwright
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from tools import chromium
+from tools.site.styles import BUNDLE
+
+PAGE, PDF, STYLE = "chapters/cheat-sheet", "cheat-sheet.pdf", "cheat_sheet.css"
+DIGEST = "cheat-sheet.digest"  # among the doctrees: what the PDF was made from
+PLACE = re.compile(r'(<p class="book-pdf">).*?(</p>)', re.DOTALL)
+LINK = f'<a href="{PDF}" download>PDF of this sheet, one A4 page</a>'
+# What differs each time that Chromium prints the same page: dates, and numbers of elements.
+DATE, ELEMENT = re.compile(rb"(?<=\(D:)\d{14}"), re.compile(rb"node\d{8}")
+SHEET = re.compile(rb"/Type\s*/Page\b")
+# Fonts differ from machine to machine. One whose letters are wide needs a smaller scale.
+SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
+
+logger = logging.getLogger(__name__)
+
+
+def print_page(page: Path, paper: str = "A4") -> bytes:
+    """Print a page of the built site as a PDF of one sheet.
+
+    Raises:
+        playwright.sync_api.Error: no Chromium starts.
+        ValueError: it does not fit on one sheet.
+    """
+    with sync_playwright() as playwright, chromium.launch(playwright.chromium) as browser:
+        tab = browser.new_page(color_scheme="light")
+        tab.goto(page.absolute().as_uri())
+        tab.wait_for_load_state("networkidle")  # scripts that load late add to the page
+        tab.evaluate("document.fonts.ready")
+        for scale in SCALES:
+            printed = tab.pdf(format=paper, landscape=True, scale=scale, tagged=True)
+            if len(SHEET.findall(printed)) == 1:
+                return without_chance(printed)
+    raise ValueError(f"{page.name} must fit on one sheet of {paper}, got more at {SCALES[-1]:.0%}")
+
+
+def without_chance(pdf: bytes) -> bytes:
+    """A PDF that depends on its page only; no byte moves, as it lists where its parts begin."""
+    order = {name: number for number, name in enumerate(dict.fromkeys(ELEMENT.findall(pdf)))}
+    pdf = ELEMENT.sub(lambda found: b"node%08d" % order[found[0]], pdf)
+    return DATE.sub(b"20000101000000", pdf)
+
+
+def with_link(html: str, *, linked: bool) -> str:
+    """The page with a link to its PDF, or without one."""
+    return PLACE.sub(lambda place: place[1] + (LINK if linked else "") + place[2], html)
+
+
+def digest(site: Path, html: str) -> str:
+    """A hash of what is printed."""
+    styles = [(site / "_static" / name).read_bytes() for name in (BUNDLE, STYLE)]
+    return hashlib.sha256(b"\0".join([html.encode(), *styles])).hexdigest()
+
+
+def write_pdf(site: Path, stored: Path) -> bool:
+    """Write the PDF of the built page, unless it is there and was made from the same page.
+
+    Args:
+        site: the folder of the built pages.
+        stored: the file with the hash of what the PDF was made from.
+
+    Returns:
+        Whether there is one; without a Chromium, there is none.
+
+    Raises:
+        ValueError: the page does not fit on one sheet.
+    """
+    page = site / f"{PAGE}.html"
+    pdf, html = page.with_name(PDF), with_link(page.read_text("utf-8"), linked=False)
+    now = digest(site, html)
+    if not (pdf.exists() and stored.exists() and stored.read_text() == now):
+        pdf.unlink(missing_ok=True)
+        try:
+            pdf.write_bytes(print_page(page))
+            stored.write_text(now)
+        except Error:
+            logger.info("No Chromium starts, so the cheat sheet has no PDF to download.")
+    page.write_text(with_link(html, linked=pdf.exists()), "utf-8")
+    return pdf.exists()
+
+
+def add_style(app: Sphinx, page: str) -> None:
+    """Give the sheet its own style."""
+    if page == PAGE:
+        app.add_css_file(STYLE)
+
+
+def finish(app: Sphinx, error: Exception | None) -> None:
+    """Print the sheet, once the style of all pages is written."""
+    site = Path(app.outdir)
+    if not error and not app.config.book_draft and (site / f"{PAGE}.html").exists():
+        write_pdf(site, Path(app.doctreedir, DIGEST))
+
+
+def setup(app: Sphinx) -> None:
+    """Run after `finish.py`."""
+    app.connect("html-page-context", lambda app, page, *_: add_style(app, page), priority=400)
+    app.connect("build-finished", finish, priority=950)
