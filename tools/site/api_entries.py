@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 def shorten_signature(text: str | None) -> str | None:
     """A signature whose shapes are left to the table."""
-    return text and SHAPE.sub("Tensor", text)
+    return text and re.sub(r"\bTensor( \| Tensor)+\b", "Tensor", SHAPE.sub("Tensor", text))
 
 
 def shorten_heading(content: nodes.Element) -> None:

@@ -77,6 +77,8 @@ def test_axes_are_shown_as_a_shape(names, shown):
 
 
 def test_a_signature_leaves_shapes_to_the_table():
+    lens = "Int[Tensor, 'batch'] | Int[Tensor, 'batch queries']"
+    assert shorten_signature(f"(lens: {lens})") == "(lens: Tensor)"
     text = "(q: Float[Tensor, 'batch *heads'], *, mask: Bool[Tensor, \"keys\"] | None = None)"
     assert shorten_signature(text) == "(q: Tensor, *, mask: Tensor | None = None)"
     assert shorten_signature(None) is None
