@@ -27,15 +27,18 @@ if TYPE_CHECKING:
 class Attention(nn.Module):
     """An attention layer in three stages: scoring, weighting, pooling.
 
-    A subclass that defines `score` is a complete layer:
-
-    >>> class NearestAttention(Attention):
-    ...     def score(self, queries, keys):
-    ...         return -torch.cdist(queries, keys)
+    A subclass that defines `score` is a complete layer.
 
     Args:
         dropout: the share of weights dropped in training, in [0, 1].
         keep_weights: whether `attention_weights` can be read after a call.
+
+    Example:
+        >>> class NearestAttention(Attention):
+        ...     def score(self, queries, keys):
+        ...         return -torch.cdist(queries, keys)
+        >>> NearestAttention()(torch.ones(1, 2, 3), torch.ones(1, 5, 3), torch.ones(1, 5, 4)).shape
+        torch.Size([1, 2, 4])
     """
 
     formula = "score(q, k)"
@@ -58,6 +61,10 @@ class Attention(nn.Module):
 
         A score may depend only on its own query and key. Scores of padding are computed too,
         and never used.
+
+        Example:
+            >>> AdditiveAttention(2, 3, 8).score(torch.ones(1, 5, 3), torch.ones(1, 7, 2)).shape
+            torch.Size([1, 5, 7])
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
 
@@ -96,6 +103,12 @@ class Attention(nn.Module):
         Raises:
             TypeError, ValueError: an argument has the wrong rank, size, batch, dtype,
                 lengths, mask or bias. A refused call changes nothing.
+
+        Example:
+            >>> queries, keys = torch.ones(1, 1, 2), torch.ones(1, 5, 2)
+            >>> values = torch.arange(20.0).reshape(1, 5, 4)
+            >>> DotProductAttention()(queries, keys, values, valid_lens=torch.tensor([2]))
+            tensor([[[2., 3., 4., 5.]]])
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
@@ -185,6 +198,12 @@ class Attention(nn.Module):
             AttributeError: the layer has not been called, or did not store its weights.
             RuntimeError: they are read within `torch.func.vmap`, by one sample, but are those
                 of all samples.
+
+        Example:
+            >>> layer, x = DotProductAttention(), torch.ones(1, 4, 2)
+            >>> output = layer(x, x, x, causal=True)
+            >>> layer.attention_weights[0, 1]
+            tensor([0.5000, 0.5000, 0.0000, 0.0000])
         """
         if is_mapping():
             raise RuntimeError(

@@ -26,6 +26,10 @@ def split_heads(
             divided by `num_heads`.
 
     Source: Vaswani et al. (2017), section 3.2.2.
+
+    Example:
+        >>> split_heads(torch.ones(2, 5, 8), num_heads=4).shape
+        torch.Size([2, 4, 5, 2])
     """
     check_axes("vectors", vectors, VECTORS)
     check_size("num_heads", num_heads)
@@ -44,6 +48,10 @@ def merge_heads(
         TypeError, ValueError: `heads` has not four axes.
 
     Source: Vaswani et al. (2017), section 3.2.2.
+
+    Example:
+        >>> merge_heads(torch.ones(2, 4, 5, 2)).shape
+        torch.Size([2, 5, 8])
     """
     check_axes("heads", heads, HEADS)
     parts = heads.transpose(1, 2)
@@ -61,6 +69,11 @@ def share_keys(
         `(batch, num_kv_heads, num_heads / num_kv_heads · num_queries, size)`.
 
     Source: Ainslie et al. (2023), section 2.2; one head of keys for all is Shazeer (2019).
+
+    Example:
+        >>> from attnbook.heads import share_keys
+        >>> share_keys(torch.ones(2, 8, 3, 4), num_kv_heads=2).shape
+        torch.Size([2, 2, 12, 4])
     """
     batch, num_heads, num_queries, size = heads.shape
     return heads.reshape(batch, num_kv_heads, num_heads // num_kv_heads * num_queries, size)
@@ -69,7 +82,13 @@ def share_keys(
 def unshare_keys(
     shared: Float[Tensor, "batch kv_heads shared size"], num_heads: int
 ) -> Float[Tensor, "batch heads queries size"]:
-    """Give each head its own rows again: the inverse of `share_keys`."""
+    """Give each head its own rows again: the inverse of `share_keys`.
+
+    Example:
+        >>> from attnbook.heads import unshare_keys
+        >>> unshare_keys(torch.ones(2, 2, 12, 4), num_heads=8).shape
+        torch.Size([2, 8, 3, 4])
+    """
     batch, num_kv_heads, num_rows, size = shared.shape
     return shared.reshape(batch, num_heads, num_rows // (num_heads // num_kv_heads), size)
 

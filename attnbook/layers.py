@@ -56,6 +56,13 @@ class DotProductAttention(Attention):
         scale: what to multiply q · k by, instead of 1 / √d; positive and finite.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
+
+    Example:
+        >>> layer = DotProductAttention(dropout=0.1).eval()
+        >>> layer(torch.ones(2, 3, 8), torch.ones(2, 5, 8), torch.ones(2, 5, 4)).shape
+        torch.Size([2, 3, 4])
+        >>> layer.attention_weights.shape
+        torch.Size([2, 3, 5])
     """
 
     formula = "q · k / √d"
@@ -70,7 +77,10 @@ class DotProductAttention(Attention):
         self.scale = scale
 
     def extra_repr(self) -> str:
-        """Show the scale, if it is not 1 / √d."""
+        """Show the scale, if it is not 1 / √d.
+
+        :meta private:
+        """
         return "" if self.scale is None else f"scale={self.scale}"
 
     def score(
@@ -78,7 +88,12 @@ class DotProductAttention(Attention):
         queries: Float[Tensor, "batch *heads queries size"],
         keys: Float[Tensor, "batch *heads keys size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Score each pair by q · k / √d."""
+        """Score each pair by q · k / √d.
+
+        Example:
+            >>> DotProductAttention(scale=1.0).score(torch.ones(1, 1, 4), torch.ones(1, 3, 4))
+            tensor([[[4., 4., 4.]]])
+        """
         return scaled_dot_score(queries, keys, self.scale)
 
     def forward(  # noqa: PLR0913 - a published interface
@@ -96,6 +111,12 @@ class DotProductAttention(Attention):
 
         Keys and values may have fewer heads than queries, if their number divides that of
         queries: neighbouring heads of queries share one head of keys.
+
+        Example:
+            >>> layer = DotProductAttention()
+            >>> queries, keys = torch.ones(2, 8, 3, 4), torch.ones(2, 2, 5, 4)
+            >>> layer(queries, keys, values=keys).shape  # 8 heads of queries share 2 of keys
+            torch.Size([2, 8, 3, 4])
         """
         if shares_keys(queries, keys):
             return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask, bias)
@@ -129,6 +150,12 @@ class DotProductAttention(Attention):
 
         `forward` would read all keys once more to see whether they are finite, and where numbers
         are not read (on a GPU, compiled) it would copy them, at each step.
+
+        Example:
+            >>> queries, keys = torch.ones(2, 8, 1, 4), torch.ones(2, 2, 5, 4)
+            >>> visible = torch.tensor([True, True, True, False, False]).expand(2, 1, 1, 5)
+            >>> DotProductAttention().attend_to_cached(queries, keys, keys, visible).shape
+            torch.Size([2, 8, 1, 4])
         """
         check_shared_inputs(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -235,6 +262,12 @@ class AdditiveAttention(Attention):
 
     Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2 (our W_q, W_k, w_v are their W_a,
     U_a, v_a). The order of arguments is that of Dive into Deep Learning before version 1.0.
+
+    Example:
+        >>> layer = AdditiveAttention(key_size=2, query_size=20, num_hiddens=8)
+        >>> queries, keys, values = torch.ones(2, 1, 20), torch.ones(2, 10, 2), torch.ones(2, 10, 4)
+        >>> layer(queries, keys, values, valid_lens=torch.tensor([2, 6])).shape
+        torch.Size([2, 1, 4])
     """
 
     formula = "w_vᵀ tanh(W_q q + W_k k)"
@@ -261,7 +294,12 @@ class AdditiveAttention(Attention):
         queries: Float[Tensor, "batch *heads queries query_size"],
         keys: Float[Tensor, "batch *heads keys key_size"],
     ) -> Float[Tensor, "batch *heads queries keys"]:
-        """Score each pair by w_vᵀ tanh(W_q q + W_k k)."""
+        """Score each pair by w_vᵀ tanh(W_q q + W_k k).
+
+        Example:
+            >>> AdditiveAttention(2, 3, 8).score(torch.ones(1, 5, 3), torch.ones(1, 7, 2)).shape
+            torch.Size([1, 5, 7])
+        """
         features = additive_features(self._project_queries(queries), self.project_keys(keys))
         return self.w_v(features).squeeze(-1)  # type: ignore[no-any-return]
 
@@ -276,7 +314,14 @@ class AdditiveAttention(Attention):
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
         bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` does; many scores are computed block by block."""
+        """Attend, as `Attention.forward` does; many scores are computed block by block.
+
+        Example:
+            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8)
+            >>> queries, keys = torch.ones(1, 5, 3), torch.ones(1, 7, 2)
+            >>> layer(queries, keys, torch.ones(1, 7, 4), bias=torch.zeros(5, 7)).shape
+            torch.Size([1, 5, 4])
+        """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
         queries, keys = replace_hidden(queries, keys, visible, mask is None)
@@ -292,16 +337,19 @@ class AdditiveAttention(Attention):
     ) -> Float[Tensor, "batch *heads keys num_hiddens"]:
         """Project keys once, W_k k, for the many calls of `attend` that a decoder makes.
 
-        >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=5)
-        >>> keys, values, valid_lens = torch.ones(1, 7, 2), torch.ones(1, 7, 4), torch.tensor([6])
-        >>> projected_keys = layer.project_keys(keys)
-        >>> for state in torch.randn(4, 1, 1, 3):
-        ...     output = layer.attend(state, projected_keys, values, valid_lens)
-
         Padding must be finite here, as it reaches the gradients of the parameters.
 
         Raises:
             TypeError, ValueError: `keys` has the wrong rank, size or dtype.
+
+        Example:
+            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=5)
+            >>> projected_keys = layer.project_keys(torch.ones(1, 7, 2))
+            >>> values = torch.ones(1, 7, 4)
+            >>> for state in torch.randn(4, 1, 1, 3):
+            ...     output = layer.attend(state, projected_keys, values)
+            >>> output.shape
+            torch.Size([1, 1, 4])
         """
         check_tensor("keys", keys, KEYS)
         check_projected("keys", keys, "key_size", self.W_k)
@@ -321,6 +369,12 @@ class AdditiveAttention(Attention):
         """Attend as a call of the layer does, to keys that `project_keys` has projected.
 
         It refuses what a call does; and a subclass with a score of its own, by a TypeError.
+
+        Example:
+            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8)
+            >>> projected_keys = layer.project_keys(torch.ones(1, 7, 2))
+            >>> layer.attend(torch.ones(1, 1, 3), projected_keys, torch.ones(1, 7, 4)).shape
+            torch.Size([1, 1, 4])
         """
         if not self._scores_as(AdditiveAttention):
             raise own_score_error(self)
@@ -372,7 +426,13 @@ class AdditiveAttention(Attention):
 
 
 class MLPAttention(AdditiveAttention):
-    """`AdditiveAttention` under its older name, where `num_hiddens` was called `units`."""
+    """`AdditiveAttention` under its older name, where `num_hiddens` was called `units`.
+
+    Example:
+        >>> layer = MLPAttention(key_size=2, query_size=20, units=8)
+        >>> layer(torch.ones(2, 1, 20), torch.ones(2, 10, 2), torch.ones(2, 10, 4)).shape
+        torch.Size([2, 1, 4])
+    """
 
     _hiddens = "units"
 

@@ -68,6 +68,14 @@ class MultiHeadAttention(nn.Module):
     Source: Vaswani et al. (2017), section 3.2.2 (our W_q holds the W_i^Q of all heads); Ainslie
     et al. (2023) for shared keys, Su et al. (2021) for rotary positions. The order of arguments
     is that of Dive into Deep Learning before version 1.0.
+
+    Example:
+        >>> layer = MultiHeadAttention(16, 16, 16, num_hiddens=16, num_heads=4, num_kv_heads=2)
+        >>> x = torch.ones(2, 5, 16)
+        >>> layer(x, x, x, causal=True).shape
+        torch.Size([2, 5, 16])
+        >>> layer.attention_weights.shape
+        torch.Size([2, 4, 5, 5])
     """
 
     @explain_order("num_hiddens, num_heads, dropout", "how large a key, a query and a value are")
@@ -161,6 +169,13 @@ class MultiHeadAttention(nn.Module):
         Raises:
             TypeError, ValueError: as `Attention.forward`, and `LayerCache.append`.
             RuntimeError: a cache is used outside its step, or twice in it.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+            >>> x, distance = torch.ones(3, 4, 8), torch.arange(4)[:, None] - torch.arange(4)
+            >>> alibi = -torch.tensor([0.5, 0.25])[None, :, None, None] * distance
+            >>> layer(x, x, x, torch.tensor([4, 2, 0]), causal=True, bias=alibi).shape
+            torch.Size([3, 4, 8])
         """
         if cache is not None:
             _check_left_to_cache(valid_lens, mask, positions, key_positions)
@@ -235,6 +250,11 @@ class MultiHeadAttention(nn.Module):
         Raises:
             TypeError, ValueError: an argument has the wrong type or shape; or the layer has
                 rotary positions, which order a single text.
+
+        Example:
+            >>> layer = MultiHeadAttention(6, 8, 6, num_hiddens=8, num_heads=2)
+            >>> layer.project_keys(torch.ones(3, 5, 6), torch.ones(3, 5, 6)).keys.shape
+            torch.Size([3, 2, 5, 4])
         """
         if self.rotary is not None:
             raise ValueError(f"rotary must be None for keys of another text, got {self.rotary!r}")
@@ -253,6 +273,12 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             TypeError, ValueError: `cache` is no `CrossCache`, or does not fit the queries.
+
+        Example:
+            >>> layer = MultiHeadAttention(6, 8, 6, num_hiddens=8, num_heads=2)
+            >>> cache = layer.project_keys(torch.ones(3, 5, 6), torch.ones(3, 5, 6))
+            >>> layer.attend(torch.ones(3, 1, 8), cache).shape
+            torch.Size([3, 1, 8])
         """
         if not isinstance(cache, CrossCache):
             raise TypeError(
@@ -327,7 +353,14 @@ class MultiHeadAttention(nn.Module):
 
     @property
     def keep_weights(self) -> bool:
-        """Whether `attention_weights` can be read after a call; it can be set."""
+        """Whether `attention_weights` can be read after a call; it can be set.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+            >>> layer.keep_weights = False
+            >>> layer.attention.keep_weights
+            False
+        """
         return self.attention.keep_weights
 
     @keep_weights.setter
@@ -340,6 +373,12 @@ class MultiHeadAttention(nn.Module):
 
         Raises:
             AttributeError: the layer has not been called, or did not store its weights.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+            >>> output = layer(*torch.ones(3, 3, 4, 8))
+            >>> layer.attention_weights.shape
+            torch.Size([3, 2, 4, 4])
         """
         return self.attention.attention_weights
 
@@ -361,6 +400,12 @@ class MultiHeadAttention(nn.Module):
             TypeError: `module` is no `nn.MultiheadAttention`, or computes something else: by a
                 forward of its own, or by hooks.
             ValueError: it adds keys of its own (`add_bias_kv`, `add_zero_attn`).
+
+        Example:
+            >>> theirs = torch.nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
+            >>> x, ours = torch.ones(3, 4, 8), MultiHeadAttention.from_torch(theirs)
+            >>> torch.allclose(ours(x, x, x), theirs(x, x, x)[0], atol=1e-5)
+            True
         """
         check_from_torch("module", module, nn.MultiheadAttention)
         if module.bias_k is not None or module.add_zero_attn:
@@ -383,6 +428,11 @@ class MultiHeadAttention(nn.Module):
             TypeError: a projection or the attention has been replaced, or has hooks.
             ValueError: queries are not as large as outputs, as torch requires, or some
                 projections have a bias and others none.
+
+        Example:
+            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2, bias=True)
+            >>> type(layer.to_torch()).__name__
+            'MultiheadAttention'
         """
         check_to_torch(self)
         num_hiddens = self.W_q.out_features

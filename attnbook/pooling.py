@@ -28,6 +28,10 @@ def pool(
             is not one value per key.
 
     Source: Dive into Deep Learning, "Attention Pooling".
+
+    Example:
+        >>> pool(torch.tensor([[[0.5, 0.5, 0.0]]]), torch.tensor([[[2.0], [4.0], [100.0]]]))
+        tensor([[[3.]]])
     """
     check_tensor("weights", weights, SCORES)
     check_values(values, weights.shape[-1])
@@ -62,6 +66,12 @@ def kernel_pool(
         TypeError, ValueError: as `gaussian_score`, `masked_softmax` and `pool` do.
 
     Source: Nadaraya (1964) and Watson (1964), with a Gaussian kernel.
+
+    Example:
+        >>> where = torch.tensor([[[0.0]]])
+        >>> known = torch.tensor([[[-1.0], [1.0]]])
+        >>> kernel_pool(where, keys=known, values=torch.tensor([[[3.0], [5.0]]]))
+        tensor([[[4.]]])
     """
     check_inputs(queries, keys, values)
     keys, values = _clear(queries, keys, values, valid_lens)

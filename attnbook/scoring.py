@@ -36,6 +36,10 @@ def dot_score(
         ValueError: `query_size` and `key_size` differ.
 
     Source: Luong, Pham and Manning (2015), "dot".
+
+    Example:
+        >>> dot_score(torch.ones(1, 1, 4), torch.ones(1, 3, 4))
+        tensor([[[4., 4., 4.]]])
     """
     check_queries_and_keys(queries, keys)
     check_last_axis("keys", keys, "query_size", queries.shape[-1])
@@ -56,6 +60,13 @@ def scaled_dot_score(
         TypeError, ValueError: `query_size` and `key_size` differ, or `scale` is not positive.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
+
+    Example:
+        >>> queries, keys = torch.ones(1, 1, 4), torch.ones(1, 3, 4)
+        >>> scaled_dot_score(queries, keys)
+        tensor([[[2., 2., 2.]]])
+        >>> scaled_dot_score(queries, keys, scale=1.0)
+        tensor([[[4., 4., 4.]]])
     """
     check_queries_and_keys(queries, keys)
     if scale is not None:
@@ -76,6 +87,10 @@ def bilinear_score(
         ValueError: `weight` is not `(query_size, key_size)`.
 
     Source: Luong, Pham and Manning (2015), "general" (our W is their W_a).
+
+    Example:
+        >>> bilinear_score(torch.ones(1, 1, 2), torch.ones(1, 3, 5), weight=torch.ones(2, 5))
+        tensor([[[10., 10., 10.]]])
     """
     check_queries_and_keys(queries, keys)
     expected = (queries.shape[-1], keys.shape[-1])
@@ -97,6 +112,11 @@ def additive_score(
         ValueError: queries, keys and `weight` do not all have `num_hiddens` numbers.
 
     Source: Bahdanau, Cho and Bengio (2015), appendix A.1.2 (our weight is their v_a).
+
+    Example:
+        >>> queries, keys = torch.zeros(1, 2, 8), torch.zeros(1, 3, 8)
+        >>> additive_score(queries, keys, weight=torch.ones(8)).shape
+        torch.Size([1, 2, 3])
     """
     check_queries_and_keys(queries, keys)
     check_last_axis("keys", keys, "num_hiddens", queries.shape[-1])
@@ -108,7 +128,13 @@ def additive_features(
     queries: Float[Tensor, "batch *heads queries hiddens"],
     keys: Float[Tensor, "batch *heads keys hiddens"],
 ) -> Float[Tensor, "batch *heads queries keys hiddens"]:
-    """Compute the hidden units of the additive score for every pair: tanh(q + k)."""
+    """Compute the hidden units of the additive score for every pair: tanh(q + k).
+
+    Example:
+        >>> from attnbook.scoring import additive_features
+        >>> additive_features(torch.zeros(1, 2, 8), torch.zeros(1, 3, 8)).shape
+        torch.Size([1, 2, 3, 8])
+    """
     # (…, queries, 1, hiddens) + (…, 1, keys, hiddens): every pair at once
     return torch.tanh(queries.unsqueeze(-2) + keys.unsqueeze(-3))
 
@@ -128,6 +154,10 @@ def gaussian_score(
         ValueError: `query_size` and `key_size` differ, or `width` is not positive.
 
     Source: Nadaraya (1964) and Watson (1964), with a Gaussian kernel.
+
+    Example:
+        >>> gaussian_score(torch.tensor([[[0.0]]]), torch.tensor([[[0.0], [1.0], [2.0]]]))
+        tensor([[[-0.0000, -0.5000, -2.0000]]])
     """
     check_queries_and_keys(queries, keys)
     check_last_axis("keys", keys, "query_size", queries.shape[-1])

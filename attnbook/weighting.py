@@ -59,6 +59,11 @@ def masked_softmax(
 
     Source: Dive into Deep Learning, "Attention Scoring Functions" (where an
     empty row gets uniform weights instead).
+
+    Example:
+        >>> masked_softmax(torch.zeros(2, 1, 4), valid_lens=torch.tensor([2, 0]))
+        tensor([[[0.5000, 0.5000, 0.0000, 0.0000]],
+                [[0.0000, 0.0000, 0.0000, 0.0000]]])
     """
     check_tensor("scores", scores, SCORES)
     return weigh(scores, visible_keys(scores.shape, valid_lens, causal, scores.device, mask))
@@ -68,7 +73,13 @@ def weigh(
     scores: Float[Tensor, "batch *heads queries keys"],
     visible: Bool[Tensor, "#batch *ones keys"] | None,
 ) -> Float[Tensor, "batch *heads queries keys"]:
-    """Turn scores into weights, where the mask says which keys are visible; None means all."""
+    """Turn scores into weights, where the mask says which keys are visible; None means all.
+
+    Example:
+        >>> from attnbook.weighting import weigh
+        >>> weigh(torch.zeros(1, 1, 4), visible=torch.tensor([[[True, False, True, False]]]))
+        tensor([[[0.5000, 0.0000, 0.5000, 0.0000]]])
+    """
     if visible is None:
         return torch.softmax(scores, dim=-1)
     # -inf lies below every finite score, in every dtype. A row of nothing
@@ -93,6 +104,11 @@ def add_bias(
         TypeError, ValueError: `bias` does not fit the scores; or it is NaN or inf at a visible
             key, or -inf at all of a query's. Its numbers are read where lengths are read, except
             within `torch.func` transforms.
+
+    Example:
+        >>> from attnbook.weighting import add_bias
+        >>> add_bias(torch.ones(1, 2, 2), torch.tensor([[0.0, -1.0], [2.0, 0.0]]), visible=None)
+        tensor([[[1., 0.], [3., 1.]]])
     """
     check_dense("bias", bias)
     if not bias.is_floating_point():

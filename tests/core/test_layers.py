@@ -111,7 +111,7 @@ def check_weights_are_refused(layer):
         _ = layer.attention_weights
     assert str(caught.value) == (
         f"attention_weights are not there: this {type(layer).__name__} has stored none; "
-        "call it with keep_weights=True first"
+        'call it with keep_weights=True first; see: recipes, "weights per head"'
     )
 
 
