@@ -35,15 +35,7 @@ OTHERS = {
 # Pages without figures, of which the glossary and the search are enough.
 LEFT_OUT = [
     f"chapters/{name}"
-    for name in (
-        "summary",
-        "recipes",
-        "mask-table",
-        "api",
-        "bibliography",
-        "teaching",
-        "your-progress",
-    )
+    for name in ("summary", "recipes", "api", "bibliography", "teaching", "your-progress")
 ]
 
 

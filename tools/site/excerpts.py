@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).with_suffix(".js")
 SKIPPED = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
 SKIPPED |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
-WITHIN_A_LINE = set("a b code em i mark small span strong sub sup".split())
+WITHIN_A_LINE = set("a b code em i mark small span strong sub sup wbr".split())
 
 Parts = list[tuple[str, str]]
 

@@ -1,12 +1,17 @@
-"""Wide tables of the text as stacked rows on a phone, where each cell names its column."""
+"""Wide tables of the text: stacked rows on a phone, and long names that break between words."""
 
 from __future__ import annotations
+
+import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
 FITS = 3  # columns that a phone has room for
 STACKED, COLUMN_NAME = "attnbook-stacked", "attnbook-column"  # classes that site.css styles
+TABLE = re.compile(rf'<table class="[^"]*{STACKED}.*?</table>', re.DOTALL)
+NAME = re.compile(r'(?<=<span class="pre">)[^<]+')
+BETWEEN_WORDS = re.compile(r"(?<=[_.])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
 def stack_wide_tables(doctree: nodes.document) -> None:
@@ -35,6 +40,16 @@ def name_column(name: nodes.Node, cell: nodes.Node) -> None:
     cell[0].insert(0, label)
 
 
+def break_names(html: str) -> str:
+    """Let code in wide tables break at `_`, at a point, and before a capital.
+
+    The tree stays as it is, because the search index reads it.
+    """
+    return TABLE.sub(
+        lambda table: NAME.sub(lambda name: BETWEEN_WORDS.sub("<wbr>", name[0]), table[0]), html
+    )
+
+
 def setup(app: Sphinx) -> None:
     """Work on what pages show, after references are resolved."""
 
@@ -43,3 +58,7 @@ def setup(app: Sphinx) -> None:
             stack_wide_tables(doctree)
 
     app.connect("doctree-resolved", work)
+    app.connect(
+        "html-page-context",
+        lambda _app, _name, _, page, _tree: page.update(body=break_names(page.get("body", ""))),
+    )

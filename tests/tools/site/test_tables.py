@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.site.site_checks import NARROW, WIDE, opened
+from tools.site.excerpts import text_by_id
+from tools.site.tables import break_names
 
 # The first row of the first wide table, as it is displayed.
 FIRST_ROW = """() => document.querySelector('table.attnbook-stacked tbody tr').innerText
@@ -20,3 +22,27 @@ def test_on_a_phone_each_cell_of_a_wide_table_is_a_line_that_names_its_column(br
     assert len(row) == len(heads) > 3
     named = [cell.startswith(f"{head}: ") for cell, head in zip(row[1:], heads[1:], strict=True)]
     assert {*named} == {width == NARROW}
+
+
+# Whether no table is wider than what is around it.
+FITS = """() => [...document.querySelectorAll('table.attnbook-stacked')]
+    .every(table => table.offsetWidth <= table.parentElement.offsetWidth)"""
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_widest_table_fits_its_page(browser, home, width):
+    with opened(browser, f"{home}chapters/mask-table.html", width) as (page, _):
+        assert page.evaluate(FITS)
+
+
+def test_names_in_a_wide_table_break_between_words_and_are_read_as_one():
+    code = '<code><span class="pre">nn.TransformerEncoderLayer</span> <span class="pre">a_b</span>'
+    table = f'<article><table class="attnbook-stacked table"><td>{code}</code></td></table>'
+    whole = f"{table}<p>{code}</code></p></article>"
+    broken = break_names(whole)
+    words = ["nn.", "Transformer", "Encoder", "Layer", "a_", "b"]
+    cell, _, text = broken.partition("<p>")
+    assert cell.replace("<wbr>", "|").count("|") == len(words) - 2
+    assert "nn.<wbr>Transformer<wbr>Encoder<wbr>Layer" in cell
+    assert text == whole.partition("<p>")[2]
+    assert text_by_id(broken) == text_by_id(whole)
