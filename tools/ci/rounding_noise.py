@@ -121,6 +121,7 @@ class Jitter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch has n
         if is_rounded(name):
             salt = zlib.crc32(f"{name} {self.seed}".encode())
             for each in result if isinstance(result, tuple | list) else [result]:
-                if isinstance(each, Tensor) and each.dtype in LAYOUTS and each.is_cpu:
+                # torch.export runs operations on tensors of its own, which have no numbers.
+                if type(each) is Tensor and each.dtype in LAYOUTS and each.is_cpu:
                     move(each, salt)
         return result

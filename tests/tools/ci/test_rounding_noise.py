@@ -64,6 +64,12 @@ def test_adding_and_multiplying_are_rounded_equally_everywhere(numbers):
     assert torch.equal(there.nan_to_num(), here.nan_to_num())
 
 
+def test_a_program_is_exported_and_rounds_as_that_processor(numbers):
+    with Jitter(1):
+        program = torch.export.export(torch.nn.Tanh(), (numbers,)).module()
+        assert torch.equal(program(numbers), numbers.tanh())
+
+
 def test_gradients_are_rounded_as_well(numbers):
     def gradient():
         x = numbers.clone().requires_grad_()
