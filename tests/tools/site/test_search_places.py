@@ -1,4 +1,4 @@
-"""What the search finds: 62 queries, and the place that is among the first three hits of each."""
+"""What the search finds: queries, and the place that is among the first three hits of each."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ def searched(site):
 
 
 def addresses(place: str, pages: dict[str, list[list[str]]]) -> set[str]:
-    """The addresses of a place: of a section with a label, its own anchor and the label."""
+    """The addresses of a place, if it exists: a label comes after its section's own anchor."""
     page, _, anchor = place.partition("#")
-    ids = [name for name, _ in pages[f"chapters/{page}.html"]]
+    ids = [name for name, _ in pages.get(f"chapters/{page}.html", [])]
+    if anchor not in ids:
+        return set()
     at = ids.index(anchor)
     return {f"chapters/{page}#{name}" for name in ids[max(at - 1, 0) : at + 1] if name}
 
