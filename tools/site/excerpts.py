@@ -11,16 +11,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from sphinx.config import Config
-from sphinx.search.en import SearchEnglish
+
+from tools.site.minify import minify
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SEARCH = Path(__file__).with_name("search")
 PROGRAM = (SEARCH / "find.js", SCRIPT)
 SYNONYMS = SEARCH / "synonyms.toml"
 # Tags and classes; an excerpt is below its page's title already, and printed
-# output is mostly numbers.
-SKIPPED = {"h1", "cell_output", "headerlink", "katex-mathml", "script", "style", "svg"}
+# output is mostly numbers, as are the examples of docstrings.
+SKIPPED = {"h1", "cell_output", "doctest", "headerlink", "katex-mathml", "script", "style", "svg"}
 SKIPPED |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
 WITHIN_A_LINE = set("a b code em i mark small span strong sub sup wbr".split())
@@ -67,17 +67,12 @@ def text_by_id(html: str) -> Parts:
     return [(anchor, " ".join("".join(texts).split())) for anchor, texts in reader.parts]
 
 
-class Titles(SearchEnglish):
-    """Leaves all words out of Sphinx's index, which then has titles and the API's objects.
-
-    The words are in the pages' texts, which the search page has.
-    """
-
-    lang = "titles"
-
-    def word_filter(self, word: str) -> bool:  # noqa: ARG002
-        """Whether a word is in the index."""
-        return False
+def shrink_index(file: Path) -> None:
+    """Leave Sphinx's index its titles and objects: all words are in the pages' texts."""
+    start, end = "Search.setIndex(", ")"
+    index = json.loads(file.read_text("utf-8").removeprefix(start).removesuffix(end))
+    index |= {part: {} for part in ("terms", "titleterms", "indexentries")}
+    file.write_text(start + json.dumps(index, separators=(",", ":")) + end, "utf-8")
 
 
 def read_synonyms(file: Path = SYNONYMS) -> dict[str, list[str]]:
@@ -101,17 +96,11 @@ def write_excerpts(app: Sphinx, error: Exception | None) -> None:
         f"window.{name} = {json.dumps(value, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, value in data.items()
     )
-    script += "".join(part.read_text("utf-8") for part in PROGRAM)
+    script += "".join(minify([("js", part.read_text("utf-8")) for part in PROGRAM]))
     (site / SCRIPT.name).write_text(script, "utf-8")
-
-
-def index_titles(_app: Sphinx, config: Config) -> None:
-    """Have Sphinx write the smaller index."""
-    config.html_search_language = Titles.lang
+    shrink_index(site / "searchindex.js")
 
 
 def setup(app: Sphinx) -> None:
     """Write at the end what the template `search.html` asks for."""
-    app.add_search_language(Titles)
-    app.connect("config-inited", index_titles)
     app.connect("build-finished", write_excerpts)

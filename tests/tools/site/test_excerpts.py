@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tools.site.excerpts import PROGRAM, SCRIPT, read_synonyms, text_by_id, write_excerpts
+from tools.site.minify import minify
 
 PAGE = "<main><nav>menu</nav><article class='bd-article'>{}</article><p>foot</p></main>"
 
@@ -42,6 +43,7 @@ def test_each_id_begins_a_part_and_only_the_article_is_read(html, parts):
         "<a class='headerlink' href='#y'>#</a>",
         "<span class='katex-mathml'><math><mi>x</mi></math></span>",
         "<script type='text/x'>x</script>",
+        "<div class='doctest highlight-default'><pre>x</pre></div>",
         "<svg><text id='y'>x</text><path/></svg>",
         "<div class='cell_output docutils'>x<br>x<input><p>x<img alt='x'/></p></div>",
     ],
@@ -54,6 +56,9 @@ def finish(tmp_path, error: Exception | None = None):
     """Where the end of a build with two pages writes the script."""
     for name in ("a", "b"):
         (tmp_path / f"{name}.html").write_text(PAGE.format(f"<p>{name} “{name}”</p>"))
+    (tmp_path / "searchindex.js").write_text(
+        'Search.setIndex({"alltitles": {"A": [[0, null]]}, "terms": {"a": 0}})'
+    )
     app = SimpleNamespace(outdir=tmp_path, env=SimpleNamespace(found_docs={"b", "a"}))
     write_excerpts(app, error)
     return tmp_path / SCRIPT.name
@@ -64,4 +69,10 @@ def test_the_script_brings_every_page_the_synonyms_and_what_searches_them(tmp_pa
     pages = json.loads(pages.removeprefix("window.attnbookPages = "))
     assert pages == {"a.html": [["", "a “a”"]], "b.html": [["", "b “b”"]]}
     assert json.loads(synonyms.removeprefix("window.attnbookSynonyms = ")) == read_synonyms()
-    assert program == "".join(part.read_text("utf-8") for part in PROGRAM)
+    assert program == "".join(minify([("js", part.read_text("utf-8")) for part in PROGRAM]))
+
+
+def test_sphinx_s_index_is_left_its_titles(tmp_path):
+    finish(tmp_path)
+    text = (tmp_path / "searchindex.js").read_text("utf-8")
+    assert text.startswith('Search.setIndex({"alltitles":{"A":[[0,null]]},"terms":{},')

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.tools.site.site_checks import NARROW, WIDE, opened
+from tests.tools.site.site_checks import NARROW, WIDE, opened, packed_load
 
 HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => ({
     link: hit.querySelector('a').getAttribute('href'),
@@ -24,6 +24,7 @@ FOUND = {
     "<b> & 'x' [softmax](": "softmax",
 }
 NOWHERE = ["__proto__", "<>"]
+KILOBYTES = 330
 FIELD = "input[name=q]:focus"
 
 each_way = pytest.mark.parametrize("way", ["http", "file"])
@@ -100,9 +101,22 @@ def test_a_search_without_hits_or_with_another_spelling_is_explained(search, que
 def test_a_short_query_finds_the_pages_that_hold_it_as_it_is_typed(search):
     with search("http", "√d") as tab:
         hits = tab.evaluate(HITS)
-        assert 3 < len(hits) < 15
+        assert 3 < len(hits) < 30
         assert [hit["excerpt"] for hit in hits if "√d" not in hit["excerpt"]] == []
         assert "scoring-functions.html#why-d" in " ".join(hit["link"] for hit in hits[:3])
+
+
+@each_way
+def test_a_hit_opens_at_its_place_and_all_is_light(browser, root_of, site, way):
+    root = root_of[way]
+    with opened(browser, f"{root}search.html?q=GQA") as (tab, record):
+        finish(tab)
+        if way == "http":
+            assert packed_load(site, root, {*record.requests}) <= KILOBYTES * 1000
+        tab.locator("#search-results a", has_text="grouped heads").first.click()
+        tab.wait_for_url("**/notation.html*#term-grouped-heads")
+        expect(tab.locator("#term-grouped-heads")).to_be_in_viewport()
+        assert record.complaints + record.failures == []
 
 
 def test_a_slash_leads_to_the_search(browser, home):

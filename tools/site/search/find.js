@@ -15,7 +15,7 @@
   const LEAST = 0.1; // of the best hit's score
   // How much each kind of place counts if a name is searched, a question, or neither.
   const WEIGHTS = {
-    name: { object: 2.5, recipe: 2.5, term: 1.2, section: 1, page: 1 },
+    name: { object: 2.5, recipe: 2.5, term: 0.8, section: 1, page: 1 },
     question: { object: 0.8, recipe: 1.4, term: 1, section: 1.1, page: 1 },
     words: { object: 0.9, recipe: 1.3, term: 1.3, section: 1, page: 1 },
   };
