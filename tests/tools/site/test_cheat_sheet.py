@@ -403,7 +403,8 @@ def test_the_built_sheet_is_one_sheet_of_paper_with_all_its_sections(browser, si
     page.evaluate("document.fonts.ready")
     printed = page.pdf(format=paper, landscape=True)
     assert len(cheat_sheet.SHEET.findall(printed)) == 1
-    width, height = {"A4": (1123, 794), "Letter": (1056, 816)}[paper]
+    # In pixels, less the margins of 6 mm.
+    width, height = {"A4": (1077, 748), "Letter": (1010, 770)}[paper]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(media="print")
     assert page.evaluate(CUT_OFF) == []
