@@ -9,7 +9,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from playwright.sync_api import Error, sync_playwright
+from playwright.sync_api import Browser, Error, sync_playwright
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -29,23 +29,33 @@ SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
 logger = logging.getLogger(__name__)
 
 
-def print_page(page: Path, paper: str = "A4") -> bytes:
+def print_page(browser: Browser, page: Path, paper: str = "A4") -> bytes:
     """Print a page of the built site as a PDF of one sheet.
 
     Raises:
-        playwright.sync_api.Error: no Chromium starts.
         ValueError: it does not fit on one sheet.
     """
-    with sync_playwright() as playwright, chromium.launch(playwright.chromium) as browser:
-        tab = browser.new_page(color_scheme="light")
-        tab.goto(page.absolute().as_uri())
-        tab.wait_for_load_state("networkidle")  # scripts that load late add to the page
-        tab.evaluate("document.fonts.ready")
-        for scale in SCALES:
-            printed = tab.pdf(format=paper, landscape=True, scale=scale, tagged=True)
-            if len(SHEET.findall(printed)) == 1:
-                return without_chance(printed)
+    tab = browser.new_page(color_scheme="light")
+    tab.goto(page.absolute().as_uri())
+    tab.wait_for_load_state("networkidle")  # scripts that load late add to the page
+    tab.evaluate("document.fonts.ready")
+    for scale in SCALES:
+        printed = tab.pdf(format=paper, landscape=True, scale=scale, tagged=True)
+        if len(SHEET.findall(printed)) == 1:
+            tab.close()
+            return without_chance(printed)
     raise ValueError(f"{page.name} must fit on one sheet of {paper}, got more at {SCALES[-1]:.0%}")
+
+
+def print_in_chromium(page: Path) -> bytes | None:
+    """Print a page in this machine's Chromium; None if there is none that starts."""
+    with sync_playwright() as playwright:
+        try:
+            browser = chromium.launch(playwright.chromium)
+        except Error:
+            return None
+        with browser:
+            return print_page(browser, page)
 
 
 def without_chance(pdf: bytes) -> bytes:
@@ -84,10 +94,10 @@ def write_pdf(site: Path, stored: Path) -> bool:
     now = digest(site, html)
     if not (pdf.exists() and stored.exists() and stored.read_text() == now):
         pdf.unlink(missing_ok=True)
-        try:
-            pdf.write_bytes(print_page(page))
+        if printed := print_in_chromium(page):
+            pdf.write_bytes(printed)
             stored.write_text(now)
-        except Error:
+        else:
             logger.info("No Chromium starts, so the cheat sheet has no PDF to download.")
     page.write_text(with_link(html, linked=pdf.exists()), "utf-8")
     return pdf.exists()

@@ -363,11 +363,11 @@ def written(folder, text):
 
 
 def test_without_a_chromium_a_sentence_says_so_and_nothing_is_linked(tmp_path, monkeypatch):
-    def fail(_page):
+    def fail(*_arguments, **_options):
         raise cheat_sheet.Error("none")
 
     page, messages = written(tmp_path, "text"), []
-    monkeypatch.setattr(cheat_sheet, "print_page", fail)
+    monkeypatch.setattr(cheat_sheet.chromium, "launch", fail)
     monkeypatch.setattr(cheat_sheet.logger, "info", messages.append)
     page.with_name(cheat_sheet.PDF).write_bytes(b"of an older page")
     assert not cheat_sheet.write_pdf(tmp_path, tmp_path / "digest")
@@ -378,7 +378,9 @@ def test_without_a_chromium_a_sentence_says_so_and_nothing_is_linked(tmp_path, m
 
 def test_a_pdf_is_made_again_only_if_its_page_has_changed(tmp_path, monkeypatch):
     printed = []
-    monkeypatch.setattr(cheat_sheet, "print_page", lambda page: printed.append(page) or b"%PDF")
+    monkeypatch.setattr(
+        cheat_sheet, "print_in_chromium", lambda page: printed.append(page) or b"%PDF"
+    )
     page, stored = written(tmp_path, "text"), tmp_path / "digest"
     for _ in range(2):
         assert cheat_sheet.write_pdf(tmp_path, stored)
@@ -401,7 +403,8 @@ def test_the_built_sheet_is_one_sheet_of_paper_with_all_its_sections(browser, si
     page.evaluate("document.fonts.ready")
     printed = page.pdf(format=paper, landscape=True)
     assert len(cheat_sheet.SHEET.findall(printed)) == 1
-    width, height = {"A4": (1123, 794), "Letter": (1056, 816)}[paper]
+    # In pixels, less the margins of 6 mm.
+    width, height = {"A4": (1077, 748), "Letter": (1010, 770)}[paper]
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(media="print")
     assert page.evaluate(CUT_OFF) == []
@@ -409,9 +412,10 @@ def test_the_built_sheet_is_one_sheet_of_paper_with_all_its_sections(browser, si
     page.close()
 
 
-def test_the_pdf_that_the_page_offers_is_one_sheet_and_is_the_same_each_time(site):
+def test_the_pdf_that_the_page_offers_is_one_sheet_and_is_the_same_each_time(browser, site):
     page = site / f"{cheat_sheet.PAGE}.html"
     offered = page.with_name(cheat_sheet.PDF).read_bytes()
     assert f'href="{cheat_sheet.PDF}"' in page.read_text("utf-8")
     assert len(cheat_sheet.SHEET.findall(offered)) == 1
-    assert cheat_sheet.print_page(page) == cheat_sheet.print_page(page)
+    first, second = (cheat_sheet.print_page(browser, page) for _ in range(2))
+    assert first == second
