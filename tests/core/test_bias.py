@@ -3,7 +3,9 @@
 Random calls with both are in `random_calls` and `grouped_calls`.
 """
 
+import itertools
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from tests.cases import PER_EXAMPLE, SOME_MASK, every_layer, make, random_qkv
 
 pytestmark = pytest.mark.usefixtures("every_path")
 HEADS = 4
+SCALES = [None, 1.0, 0.07]
 SHAPES = [(3, 7), (1, 7), (2, 1, 3, 7), (1, HEADS, 3, 7), (2, HEADS, 1, 7)]
 
 
@@ -21,23 +24,19 @@ def random_bias(*shape):
     return torch.randn(shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("keep_weights", [True, False])
-@pytest.mark.parametrize("scale", [None, 1.0, 0.07])
-@pytest.mark.parametrize("shape", [None, *SHAPES])
-def test_it_is_what_torch_computes_with_scale_and_attn_mask(shape, scale, keep_weights):
+def test_it_is_what_torch_computes_with_scale_and_attn_mask():
     q, k, v = random_qkv(0, (HEADS,))
-    bias = None if shape is None else random_bias(*shape)
-    expected = scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
-    layer = DotProductAttention(keep_weights=keep_weights, scale=scale)
-    torch.testing.assert_close(layer(q, k, v, bias=bias), expected, rtol=0, atol=1e-12)
     shared = k[:, :2], v[:, :2]  # grouped heads
-    expected = scaled_dot_product_attention(
-        q, *shared, attn_mask=bias, scale=scale, enable_gqa=True
-    )
-    torch.testing.assert_close(layer(q, *shared, bias=bias), expected, rtol=0, atol=1e-12)
-    if bias is None:
-        found = layer.attend_to_cached(q, *shared, None)
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+    same = partial(torch.testing.assert_close, rtol=0, atol=1e-12)
+    for shape, scale, keep in itertools.product([None, *SHAPES], SCALES, [True, False]):
+        bias = None if shape is None else random_bias(*shape)
+        options = {"attn_mask": bias, "scale": scale}
+        layer = DotProductAttention(keep_weights=keep, scale=scale)
+        same(layer(q, k, v, bias=bias), scaled_dot_product_attention(q, k, v, **options))
+        expected = scaled_dot_product_attention(q, *shared, enable_gqa=True, **options)
+        same(layer(q, *shared, bias=bias), expected)
+        if bias is None:
+            same(layer.attend_to_cached(q, *shared, None), expected)
 
 
 @every_layer
