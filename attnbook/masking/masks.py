@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from attnbook.checks import (
+    check_broadcasts,
     check_dense,
     check_device,
     check_flag,
@@ -136,24 +137,7 @@ def check_mask(
         )
         rule = f"hold booleans, True where a key may be seen, got {mask.dtype}"
         raise TypeError(f"mask must {rule}: {fix}{see_recipe('convert a mask')}")
-    if mask.dim() == 3 and len(shape) == 4:
-        raise ValueError(
-            "mask must have an axis of heads where scores have one, got three axes in "
-            f"{tuple(mask.shape)}: write mask[:, None] if its first is the batch, "
-            "mask[None] if it is the heads"
-        )
-    sizes = tuple(shape[-2:]) if mask.dim() == 2 else tuple(shape)
-    fits = mask.dim() == len(sizes) and mask.shape[-1] == sizes[-1]
-    # Not `has in (1, size)`, of which torch.compile makes an untrue constant for some open sizes.
-    fits = fits and all(
-        has == 1 or has == size  # noqa: PLR1714
-        for has, size in zip(mask.shape, sizes, strict=True)
-    )
-    if not fits:
-        raise ValueError(
-            "mask must have shape (num_queries, num_keys) or that of the scores, "
-            f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(mask.shape)}"
-        )
+    check_broadcasts("mask", mask, shape)
     return mask.to(device)[(None,) * (len(shape) - mask.dim())]
 
 

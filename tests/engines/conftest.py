@@ -33,7 +33,7 @@ OTHERS = {
     ),
 }
 # Pages without figures, of which the glossary and the search are enough.
-LEFT_OUT = [f"chapters/{name}" for name in ("summary", "cheat-sheet", "recipes", "api")]
+LEFT_OUT = [f"chapters/{name}" for name in ("cheat-sheet", "recipes", "symptoms", "api")]
 LEFT_OUT += [f"chapters/{name}" for name in ("bibliography", "teaching", "your-progress")]
 LEFT_OUT += [page for page in PAGES if page.startswith("chapters/api-")]
 
