@@ -227,11 +227,23 @@ class ColabBuilder(Builder):
         )
 
 
+class NotCopied(SphinxDirective):
+    """A list on a page that has no copy."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Write nothing."""
+        return []
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Add the builder, its directives and its settings to Sphinx."""
     app.add_builder(ColabBuilder)
     app.add_directive("deeper", Deeper)
     app.add_directive("path", ShortPath)
+    for name in ("api-first", "api-index"):
+        app.add_directive(name, NotCopied)
     for name in ("copies_commit", "copies_repository", "copies_site"):
         app.add_config_value(name, "", "")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

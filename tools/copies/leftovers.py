@@ -24,7 +24,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 MARKS = re.compile(r":::|\{[A-Za-z][\w:+-]*\}")
 ADDRESS = re.compile(r"https://|mailto:")
 INVISIBLE = re.compile(
-    r"^[ ]*(?::{3,}|`{3,})(?:\{[\w:+-]+\})? | ^[ ]*:[\w-]+:.*$"
+    r"^[ ]*(?::{3,}|`{3,})(?:\{[\w:+-]+\})? | ^[ ]*:[\w-]+:.*$ | ^\([\w-]+\)=$"
     r"| \{(?:cite:[pt]|eq)\}`[^`]*` | \{[\w:+-]+\}"
     r"| (?<=\S)[ ]*<[^<>`]+>(?=`) | (?<=\])\([^()\s]*\)",
     re.MULTILINE | re.VERBOSE,

@@ -36,4 +36,5 @@ def test_a_lost_or_moved_word_is_reported():
 
 def test_a_word_that_is_replaced_is_not_lost():
     before = "One {term}`two <x>` $a$ {cite:p}`k` {eq}`e`\n\n:::{dropdown} Three\n:open:\nfour\n:::"
+    assert lost_words("(a-label)=\n# One", "# One") == []
     assert lost_words(before, "One [two](y) $a$ [K, 1964] (1) Three four") == []
