@@ -9,8 +9,9 @@ from tools import ROOT
 SHEETS = [*ROOT.glob("attnbook/figures/*/*.css"), *ROOT.glob("tools/site/static/*.css")]
 DECLARATION = re.compile(r"^\s+([a-z-]+):\s([^;{}]+?)(?: !important)?;$", re.MULTILINE)
 UNSUPPORTED = "pairs => pairs.filter(([name, value]) => !CSS.supports(name, value))"
-# Newer than Debian's WebKit: there a text that is too long for its field scrolls.
-NEWER = {("field-sizing", "content")}
+# Newer than Debian's WebKit: there a text that is too long for its field scrolls. Firefox fills
+# one column of the printed cheat sheet after the other; and what is set for a page is no property.
+NEWER = {("field-sizing", "content"), ("break-after", "column"), ("size", "landscape")}
 # The value of a variable is not in the sheet.
 VARIABLE = "var("
 
