@@ -20,8 +20,6 @@ PAGE, PDF, STYLE = "chapters/cheat-sheet", "cheat-sheet.pdf", "cheat_sheet.css"
 DIGEST = "cheat-sheet.digest"  # among the doctrees: what the PDF was made from
 PLACE = re.compile(r'(<p class="book-pdf">).*?(</p>)', re.DOTALL)
 LINK = f'<a href="{PDF}" download>PDF of this sheet, one A4 page</a>'
-# What differs each time that Chromium prints the same page: dates, and numbers of elements.
-DATE, ELEMENT = re.compile(rb"(?<=\(D:)\d{14}"), re.compile(rb"node\d{8}")
 SHEET = re.compile(rb"/Type\s*/Page\b")
 # Fonts differ from machine to machine. One whose letters are wide needs a smaller scale.
 SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)
@@ -43,7 +41,7 @@ def print_page(browser: Browser, page: Path, paper: str = "A4") -> bytes:
         printed = tab.pdf(format=paper, landscape=True, scale=scale, tagged=True)
         if len(SHEET.findall(printed)) == 1:
             tab.close()
-            return without_chance(printed)
+            return printed
     raise ValueError(f"{page.name} must fit on one sheet of {paper}, got more at {SCALES[-1]:.0%}")
 
 
@@ -56,13 +54,6 @@ def print_in_chromium(page: Path) -> bytes | None:
             return None
         with browser:
             return print_page(browser, page)
-
-
-def without_chance(pdf: bytes) -> bytes:
-    """A PDF that depends on its page only; no byte moves, as it lists where its parts begin."""
-    order = {name: number for number, name in enumerate(dict.fromkeys(ELEMENT.findall(pdf)))}
-    pdf = ELEMENT.sub(lambda found: b"node%08d" % order[found[0]], pdf)
-    return DATE.sub(b"20000101000000", pdf)
 
 
 def with_link(html: str, *, linked: bool) -> str:
