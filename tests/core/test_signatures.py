@@ -36,7 +36,7 @@ def test_inspect_and_help_show_the_same_signature_with_required_arguments(layer)
     assert f"__init__(self,{expected}" in shown
 
 
-@pytest.mark.slow  # it reads the types of torch
+@pytest.mark.weekly  # mypy reads the types of torch for a minute
 def test_a_type_checker_shows_it_too(tmp_path):
     names = [layer.__name__ for layer in SIGNATURES]
     lines = [f"from attnbook import {', '.join(names)}", *(f"reveal_type({it})" for it in names)]
