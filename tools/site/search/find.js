@@ -174,9 +174,10 @@
     return frequency.has(stem(word)) || known.has(stem(word)) || QUESTION.has(word) || /\d|^.{0,3}$/.test(word);
   }
 
-  /** The query with unknown words replaced by similar ones. @param {string} query @param {number} most */
+  /** The query with unknown words, other than commands of TeX, replaced by similar ones.
+   * @param {string} query @param {number} most */
   const corrected = (query, most) =>
-    query.replace(/[\p{L}\p{N}_]+/gu, (typed) => {
+    query.replace(/(?<![\\\p{L}\p{N}_])[\p{L}\p{N}_]+/gu, (typed) => {
       const word = typed.toLowerCase();
       return isKnown(word) ? typed : (mostSimilar(word, most) ?? typed);
     });
@@ -224,6 +225,7 @@
 
   /** The places that fit a query, the best first. @param {string} query @returns {Place[]} */
   function find(query) {
+    if (!query.trim()) return [];
     if (isShort(query)) return findLiterally(query.trim().toLowerCase());
     const { places, frequency, average } = getIndex();
     const things = thingsIn(query);
