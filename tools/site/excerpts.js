@@ -22,7 +22,7 @@
 
   Search._parseQuery = (text) => {
     const words = new Set(typedWords(corrected(text, 1)));
-    if (SPHINX_HIGHLIGHT_ENABLED) localStorage.setItem("sphinx_highlight_terms", [...words].join(" "));
+    localStorage.setItem("found words", [...words].join(" ")); // found.js marks them, not Sphinx
     return [text, words, new Set(), words, new Set()];
   };
 
@@ -58,6 +58,9 @@
   }
 
   function explainNoHits() {
+    if (!typed) return "Nothing was typed.";
+    if (typed.includes("\\"))
+      return `“${typed}” did not match any page. Formulas are found as they are shown, such as “√d”, or by their names.`;
     if (!typedWords(typed).length)
       return `“${typed}” did not match: such words are on every page. Add a word that names what you look for.`;
     const better = corrected(typed, 2);
@@ -66,6 +69,7 @@
       : `“${typed}” did not match any page. Did you mean “${better}”?`;
   }
 
+  document.getElementById("attnbook-search-hint")?.toggleAttribute("hidden", Boolean(typed));
   Object.defineProperty(Documentation.TRANSLATIONS, HITS, { get: explainHits });
   Object.defineProperty(Documentation.TRANSLATIONS, NO_HITS, { get: explainNoHits });
 })();

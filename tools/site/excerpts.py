@@ -19,8 +19,20 @@ SEARCH = Path(__file__).with_name("search")
 PROGRAM = (SEARCH / "find.js", SCRIPT)
 SYNONYMS = SEARCH / "synonyms.toml"
 # Tags and classes; an excerpt is below its page's title already, and printed
-# output is mostly numbers, as are the examples of docstrings.
-SKIPPED = {"h1", "cell_output", "doctest", "headerlink", "katex-mathml", "script", "style", "svg"}
+# output is mostly numbers, also in the examples of docstrings, which begin with prompts;
+# and where a section was before is of no use here.
+SKIPPED = {
+    "h1",
+    "cell_output",
+    "go",
+    "gp",
+    "headerlink",
+    "katex-mathml",
+    "noscript",
+    "script",
+    "style",
+    "svg",
+}
 SKIPPED |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
 WITHIN_A_LINE = set("a b code em i mark small span strong sub sup wbr".split())

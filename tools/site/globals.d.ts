@@ -38,7 +38,6 @@ declare const stopwords: string[];
 declare class Stemmer {
   stemWord(word: string): string;
 }
-declare const SPHINX_HIGHLIGHT_ENABLED: boolean;
 /** Sphinx's search results: page, title, anchor, description, score, file. */
 type Hit = [page: string, title: string, anchor: string, description: string | null, score: number, file: string];
 type Parsed = [query: string, terms: Set<string>, excluded: Set<string>, marked: Set<string>, objects: Set<string>];

@@ -51,6 +51,7 @@ LOADED = dict.fromkeys(
         "terms.js",
         "table_of_contents.js",
         "focus.js",
+        "found.js",
     ),
     LATE,
 )

@@ -13,7 +13,7 @@ const page = createContext({
 });
 page.window = page;
 // What Sphinx's other scripts define.
-runInContext("const Documentation = { TRANSLATIONS: {} }, SPHINX_HIGHLIGHT_ENABLED = true, _ready = () => {};", page);
+runInContext("const Documentation = { TRANSLATIONS: {} }, _ready = () => {};", page);
 for (const script of ["_static/searchtools.js", "_static/language_data.js", "excerpts.js", "searchindex.js"]) {
   runInContext(readFileSync(`${site}/${script}`, "utf-8"), page);
 }

@@ -30,6 +30,11 @@ def read(html: str) -> list[tuple[str, str]]:
             [("", "softmax is <one>")],
         ),
         ("a<br>b<img alt=''>c", [("", "a b c")]),
+        (
+            "<div class='doctest'><pre><span class='gp'>&gt;&gt;&gt; </span>f(<b>NAME</b>)\n"
+            "<span class='go'>0.5</span></pre></div>",
+            [("", "f(NAME)")],
+        ),
     ],
 )
 def test_each_id_begins_a_part_and_only_the_article_is_read(html, parts):
@@ -43,7 +48,8 @@ def test_each_id_begins_a_part_and_only_the_article_is_read(html, parts):
         "<a class='headerlink' href='#y'>#</a>",
         "<span class='katex-mathml'><math><mi>x</mi></math></span>",
         "<script type='text/x'>x</script>",
-        "<div class='doctest highlight-default'><pre>x</pre></div>",
+        "<noscript><p class='attnbook-moved' id='y'>x</p></noscript>",
+        "<pre><span class='gp'>&gt;&gt;&gt; </span><span class='go'>x</span></pre>",
         "<svg><text id='y'>x</text><path/></svg>",
         "<div class='cell_output docutils'>x<br>x<input><p>x<img alt='x'/></p></div>",
     ],

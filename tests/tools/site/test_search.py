@@ -16,6 +16,9 @@ HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => 
     described: hit.querySelector('a + span') !== null,
     excerpt: hit.querySelector('p.context')?.textContent ?? '',
 }))"""
+CUT = """() => [...document.querySelectorAll('article .highlighted')].filter(mark =>
+    /\\w$/.test(mark.previousSibling?.textContent ?? '') ||
+    /^\\w/.test(mark.nextSibling?.textContent ?? '')).map(mark => mark.textContent)"""
 FOUND = {
     "mask": "mask",
     "key": "key",  # its stem is "kei"
@@ -91,11 +94,50 @@ def test_a_word_that_is_not_in_the_book_gets_a_message(search, way, query):
         ("softmaks", "Did you mean “softmax”?"),
         ("atention wieghts", "Found 50 places for “attention weights”."),
         ("zzyzx", "Check its spelling"),
+        ("\\frac", "Formulas are found as they are shown"),
+        ("   ", "Nothing was typed"),
     ],
 )
 def test_a_search_without_hits_or_with_another_spelling_is_explained(search, query, advice):
     with search("http", query) as tab:
         assert advice in tab.locator(".search-summary").inner_text()
+
+
+@pytest.mark.parametrize("address", ["search.html", "search.html?q=", "search.html?q=%20%20"])
+def test_who_types_nothing_gets_a_hint_and_no_hits(browser, home, site, address):
+    with opened(browser, home + address) as (tab, record):
+        hint = tab.locator("#attnbook-search-hint")
+        expect(hint).to_be_visible()
+        links = [link.get_attribute("href") for link in hint.locator("a").all()]
+        assert len(links) == 3
+        assert [link for link in links if not (site / link).exists()] == []
+        assert tab.evaluate(HITS) == []
+        tab.locator(".bd-search-container input").fill("softmax")
+        tab.keyboard.press("Enter")
+        finish(tab)
+        expect(hint).to_be_hidden()
+        assert record.complaints + record.failures == []
+
+
+@pytest.mark.parametrize(
+    ("query", "anchor", "place"),
+    [
+        ("size", "attnbook.costs.generation.ModelSizes", "dl:has(> dt[id='{}'])"),
+        ("trace", "read-the-shapes-of-your-own-layer", "section[id='{}']"),
+    ],
+)
+def test_whole_words_are_marked_in_the_place_that_a_hit_opens(browser, home, query, anchor, place):
+    with opened(browser, f"{home}search.html?q={query}") as (tab, record):
+        finish(tab)
+        tab.locator(f"#search-results a[href$='#{anchor}']").first.click()
+        tab.wait_for_url(f"**#{anchor}")
+        tab.locator("article .highlighted").first.wait_for()
+        within = tab.locator(place.format(anchor)).locator(".highlighted")
+        marked = [text.lower() for text in within.all_text_contents()]
+        assert {*marked} <= {query, f"{query}s", f"{query}d"}
+        assert tab.locator(".highlighted").count() == len(marked)
+        assert tab.evaluate(CUT) == []
+        assert record.complaints + record.failures == []
 
 
 def test_a_short_query_finds_the_pages_that_hold_it_as_it_is_typed(search):

@@ -23,6 +23,15 @@ MISTYPED = {
 }
 
 
+# Names, and where each is used; that comes after what has the name.
+USED = {
+    "trace": ["recipes#recipe-shapes", "multi-head-attention#read-the-shapes-of-your-own-layer"],
+    "keep_weights": ["recipes#recipe-weights-per-head"],
+    "start_mask": ["masks#padding-on-the-right-and-on-the-left", "cheat-sheet#masks"],
+    "prefix_mask": ["masks#a-prefix", "cheat-sheet#masks"],
+}
+
+
 @pytest.fixture(scope="module")
 def searched(site):
     """A function that searches the built book: all answers, and what its script has."""
@@ -54,6 +63,20 @@ def test_each_query_finds_its_place_first(searched):
         for (query, place), hits in zip(PLACES.items(), answer["hits"], strict=True)
         if not addresses(place, answer["pages"]) & {*hits[:FIRST]}
     ] == []
+
+
+def test_a_name_also_finds_where_it_is_used(searched):
+    answer = searched([*USED])
+    for (name, places), hits in zip(USED.items(), answer["hits"], strict=True):
+        assert hits[0].lower().endswith(f".{name}")
+        assert [place for place in places if not addresses(place, answer["pages"]) & {*hits}] == []
+
+
+def test_a_figure_s_methods_come_after_the_layers(searched):
+    (hits,) = searched(["rope"])["hits"]
+    is_method = [hit.startswith("chapters/api-figures#") and hit.count(".") > 2 for hit in hits]
+    assert True in is_method[5:]
+    assert True not in is_method[:5]
 
 
 def test_a_word_with_one_wrong_letter_finds_what_the_right_word_finds(searched):

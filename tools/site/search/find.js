@@ -12,7 +12,7 @@
   const IN_HEADING = 3;
   const IN_PAGE_TITLE = 0.7;
   const HITS = 50;
-  const LEAST = 0.1; // of the best hit's score
+  const LEAST = 0.1; // of the best hit's score, named objects apart
   // How much each kind of place counts if a name is searched, a question, or neither.
   const WEIGHTS = {
     name: { object: 2.5, recipe: 2.5, term: 0.8, section: 1, page: 1 },
@@ -20,9 +20,12 @@
     words: { object: 0.9, recipe: 1.3, term: 1.3, section: 1, page: 1 },
   };
   const NAMED = 3; // an object whose name is typed
-  const ASIDE_WEIGHT = 0.6; // of pages that are not about attention, or about the book's own machinery
+  const ASIDE_WEIGHT = 0.6; // of pages that are not about attention, that only list names, or about the book's own machinery
+  // Of a figure's methods, which are named like what they show.
+  const FIGURE_METHOD_WEIGHT = 0.3;
+  const FIGURE_METHOD = /^attnbook\.figures\.\w+\.\w/;
   const ASIDE =
-    /^chapters\/(bibliography|teaching|your-progress|python-on-the-page|api-figures|api-models|api-fast-paths)\.html$/;
+    /^chapters\/(bibliography|teaching|your-progress|python-on-the-page|api|api-figures|api-models|api-fast-paths)\.html$/;
 
   const stemmer = new Stemmer();
   /** @type {Map<string, string>} */
@@ -164,16 +167,17 @@
       .sort((a, b) => a.far - b.far || b.times - a.times)[0]?.other;
   }
 
-  /** Whether the book or a synonym has this word, in some form; short ones and numbers are not judged.
+  /** Whether the book or a synonym has this word, in some form; short ones and those with digits are not judged.
    * @param {string} word */
   function isKnown(word) {
     const { frequency, known } = getIndex();
-    return frequency.has(stem(word)) || known.has(stem(word)) || QUESTION.has(word) || /^\d|^.{0,3}$/.test(word);
+    return frequency.has(stem(word)) || known.has(stem(word)) || QUESTION.has(word) || /\d|^.{0,3}$/.test(word);
   }
 
-  /** The query with unknown words replaced by similar ones. @param {string} query @param {number} most */
+  /** The query with unknown words, other than commands of TeX, replaced by similar ones.
+   * @param {string} query @param {number} most */
   const corrected = (query, most) =>
-    query.replace(/[\p{L}\p{N}_]+/gu, (typed) => {
+    query.replace(/(?<![\\\p{L}\p{N}_])[\p{L}\p{N}_]+/gu, (typed) => {
       const word = typed.toLowerCase();
       return isKnown(word) ? typed : (mostSimilar(word, most) ?? typed);
     });
@@ -221,6 +225,7 @@
 
   /** The places that fit a query, the best first. @param {string} query @returns {Place[]} */
   function find(query) {
+    if (!query.trim()) return [];
     if (isShort(query)) return findLiterally(query.trim().toLowerCase());
     const { places, frequency, average } = getIndex();
     const things = thingsIn(query);
@@ -234,6 +239,9 @@
     const rarity = (word) => Math.log(1 + places.length / (frequency.get(word) ?? 0.5));
     const worth = things.map(([first]) => Math.max(...first.stems.map(rarity)));
     const whole = worth.reduce((sum, each) => sum + each, 0);
+
+    /** @param {Place} place */
+    const isNamed = (place) => place.kind === "object" && objects.has(lastName(place.title).toLowerCase());
 
     const hits = places.map((place) => {
       const size = 0.5 + (0.5 * place.size) / average;
@@ -260,12 +268,15 @@
       });
       const heading = new Set(place.heading);
       if (heading.size === typed.size && [...typed].every((word) => heading.has(word))) score *= 1.5;
-      if (place.kind === "object" && objects.has(lastName(place.title).toLowerCase())) score *= NAMED;
-      if (ASIDE.test(place.page)) score *= ASIDE_WEIGHT;
+      if (isNamed(place)) score *= NAMED;
+      if (FIGURE_METHOD.test(place.title)) score *= FIGURE_METHOD_WEIGHT;
+      else if (ASIDE.test(place.page)) score *= ASIDE_WEIGHT;
       return { ...place, score: score * (covered / whole) ** 2 * weights[place.kind] };
     });
     hits.sort((a, b) => b.score - a.score);
-    return hits.slice(0, HITS).filter(({ score }) => score > hits[0].score * LEAST);
+    // Where a named object is used comes after it, however well its name fits.
+    const best = hits.find((hit) => !isNamed(hit))?.score ?? 0;
+    return hits.slice(0, HITS).filter(({ score }) => score > best * LEAST);
   }
 
   /** The places that hold a short query as it is typed, those with it in their heading first. @param {string} query @returns {Place[]} */
