@@ -37,8 +37,9 @@ class Attention(nn.Module):
         >>> class NearestAttention(Attention):
         ...     def score(self, queries, keys):
         ...         return -torch.cdist(queries, keys)
-        >>> NearestAttention()(torch.ones(1, 2, 3), torch.ones(1, 5, 3), torch.ones(1, 5, 4)).shape
-        torch.Size([1, 2, 4])
+        >>> queries, keys = torch.ones(1, 2, 3), torch.ones(1, 5, 3)
+        >>> NearestAttention()(queries, keys, values=keys).shape
+        torch.Size([1, 2, 3])
     """
 
     formula = "score(q, k)"
@@ -63,7 +64,8 @@ class Attention(nn.Module):
         and never used.
 
         Example:
-            >>> AdditiveAttention(2, 3, 8).score(torch.ones(1, 5, 3), torch.ones(1, 7, 2)).shape
+            >>> queries, keys = torch.ones(1, 5, 3), torch.ones(1, 7, 2)
+            >>> AdditiveAttention(2, 3, 8).score(queries, keys).shape
             torch.Size([1, 5, 7])
         """
         raise NotImplementedError(f"{type(self).__name__} must define score(queries, keys)")
@@ -107,7 +109,8 @@ class Attention(nn.Module):
         Example:
             >>> queries, keys = torch.ones(1, 1, 2), torch.ones(1, 5, 2)
             >>> values = torch.arange(20.0).reshape(1, 5, 4)
-            >>> DotProductAttention()(queries, keys, values, valid_lens=torch.tensor([2]))
+            >>> valid_lens = torch.tensor([2])
+            >>> DotProductAttention()(queries, keys, values, valid_lens)
             tensor([[[2., 3., 4., 5.]]])
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)

@@ -59,7 +59,8 @@ class DotProductAttention(Attention):
 
     Example:
         >>> layer = DotProductAttention(dropout=0.1).eval()
-        >>> layer(torch.ones(2, 3, 8), torch.ones(2, 5, 8), torch.ones(2, 5, 4)).shape
+        >>> queries, keys = torch.ones(2, 3, 8), torch.ones(2, 5, 8)
+        >>> layer(queries, keys, values=torch.ones(2, 5, 4)).shape
         torch.Size([2, 3, 4])
         >>> layer.attention_weights.shape
         torch.Size([2, 3, 5])
@@ -91,7 +92,8 @@ class DotProductAttention(Attention):
         """Score each pair by q · k / √d.
 
         Example:
-            >>> DotProductAttention(scale=1.0).score(torch.ones(1, 1, 4), torch.ones(1, 3, 4))
+            >>> queries, keys = torch.ones(1, 1, 4), torch.ones(1, 3, 4)
+            >>> DotProductAttention(scale=1.0).score(queries, keys)
             tensor([[[4., 4., 4.]]])
         """
         return scaled_dot_score(queries, keys, self.scale)
@@ -114,8 +116,9 @@ class DotProductAttention(Attention):
 
         Example:
             >>> layer = DotProductAttention()
-            >>> queries, keys = torch.ones(2, 8, 3, 4), torch.ones(2, 2, 5, 4)
-            >>> layer(queries, keys, values=keys).shape  # 8 heads of queries share 2 of keys
+            >>> queries = torch.ones(2, 8, 3, 4)  # 8 heads
+            >>> keys = torch.ones(2, 2, 5, 4)  # 2 heads, which they share
+            >>> layer(queries, keys, values=keys).shape
             torch.Size([2, 8, 3, 4])
         """
         if shares_keys(queries, keys):
@@ -152,9 +155,11 @@ class DotProductAttention(Attention):
         are not read (on a GPU, compiled) it would copy them, at each step.
 
         Example:
-            >>> queries, keys = torch.ones(2, 8, 1, 4), torch.ones(2, 2, 5, 4)
-            >>> visible = torch.tensor([True, True, True, False, False]).expand(2, 1, 1, 5)
-            >>> DotProductAttention().attend_to_cached(queries, keys, keys, visible).shape
+            >>> layer, queries = DotProductAttention(), torch.ones(2, 8, 1, 4)
+            >>> keys = torch.ones(2, 2, 5, 4)
+            >>> visible = torch.tensor([True, True, True, False, False])
+            >>> visible = visible.expand(2, 1, 1, 5)
+            >>> layer.attend_to_cached(queries, keys, keys, visible).shape
             torch.Size([2, 8, 1, 4])
         """
         check_shared_inputs(queries, keys, values)
@@ -264,9 +269,10 @@ class AdditiveAttention(Attention):
     U_a, v_a). The order of arguments is that of Dive into Deep Learning before version 1.0.
 
     Example:
-        >>> layer = AdditiveAttention(key_size=2, query_size=20, num_hiddens=8)
-        >>> queries, keys, values = torch.ones(2, 1, 20), torch.ones(2, 10, 2), torch.ones(2, 10, 4)
-        >>> layer(queries, keys, values, valid_lens=torch.tensor([2, 6])).shape
+        >>> layer = AdditiveAttention(2, 20, num_hiddens=8)
+        >>> queries, keys = torch.ones(2, 1, 20), torch.ones(2, 10, 2)
+        >>> values, valid_lens = torch.ones(2, 10, 4), torch.tensor([2, 6])
+        >>> layer(queries, keys, values, valid_lens).shape
         torch.Size([2, 1, 4])
     """
 
@@ -297,7 +303,8 @@ class AdditiveAttention(Attention):
         """Score each pair by w_vᵀ tanh(W_q q + W_k k).
 
         Example:
-            >>> AdditiveAttention(2, 3, 8).score(torch.ones(1, 5, 3), torch.ones(1, 7, 2)).shape
+            >>> queries, keys = torch.ones(1, 5, 3), torch.ones(1, 7, 2)
+            >>> AdditiveAttention(2, 3, 8).score(queries, keys).shape
             torch.Size([1, 5, 7])
         """
         features = additive_features(self._project_queries(queries), self.project_keys(keys))
@@ -317,9 +324,10 @@ class AdditiveAttention(Attention):
         """Attend, as `Attention.forward` does; many scores are computed block by block.
 
         Example:
-            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8)
+            >>> layer = AdditiveAttention(2, 3, num_hiddens=8)
             >>> queries, keys = torch.ones(1, 5, 3), torch.ones(1, 7, 2)
-            >>> layer(queries, keys, torch.ones(1, 7, 4), bias=torch.zeros(5, 7)).shape
+            >>> values, bias = torch.ones(1, 7, 4), torch.zeros(5, 7)
+            >>> layer(queries, keys, values, bias=bias).shape
             torch.Size([1, 5, 4])
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
@@ -343,7 +351,7 @@ class AdditiveAttention(Attention):
             TypeError, ValueError: `keys` has the wrong rank, size or dtype.
 
         Example:
-            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=5)
+            >>> layer = AdditiveAttention(2, 3, num_hiddens=5)
             >>> projected_keys = layer.project_keys(torch.ones(1, 7, 2))
             >>> values = torch.ones(1, 7, 4)
             >>> for state in torch.randn(4, 1, 1, 3):
@@ -371,9 +379,10 @@ class AdditiveAttention(Attention):
         It refuses what a call does; and a subclass with a score of its own, by a TypeError.
 
         Example:
-            >>> layer = AdditiveAttention(key_size=2, query_size=3, num_hiddens=8)
+            >>> layer = AdditiveAttention(2, 3, num_hiddens=8)
             >>> projected_keys = layer.project_keys(torch.ones(1, 7, 2))
-            >>> layer.attend(torch.ones(1, 1, 3), projected_keys, torch.ones(1, 7, 4)).shape
+            >>> query, values = torch.ones(1, 1, 3), torch.ones(1, 7, 4)
+            >>> layer.attend(query, projected_keys, values).shape
             torch.Size([1, 1, 4])
         """
         if not self._scores_as(AdditiveAttention):
@@ -430,7 +439,8 @@ class MLPAttention(AdditiveAttention):
 
     Example:
         >>> layer = MLPAttention(key_size=2, query_size=20, units=8)
-        >>> layer(torch.ones(2, 1, 20), torch.ones(2, 10, 2), torch.ones(2, 10, 4)).shape
+        >>> queries, keys = torch.ones(2, 1, 20), torch.ones(2, 10, 2)
+        >>> layer(queries, keys, values=torch.ones(2, 10, 4)).shape
         torch.Size([2, 1, 4])
     """
 

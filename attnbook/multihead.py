@@ -70,7 +70,8 @@ class MultiHeadAttention(nn.Module):
     is that of Dive into Deep Learning before version 1.0.
 
     Example:
-        >>> layer = MultiHeadAttention(16, 16, 16, num_hiddens=16, num_heads=4, num_kv_heads=2)
+        >>> sizes = 16, 16, 16, 16  # of keys, queries, values, num_hiddens
+        >>> layer = MultiHeadAttention(*sizes, num_heads=4, num_kv_heads=2)
         >>> x = torch.ones(2, 5, 16)
         >>> layer(x, x, x, causal=True).shape
         torch.Size([2, 5, 16])
@@ -172,9 +173,11 @@ class MultiHeadAttention(nn.Module):
 
         Example:
             >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
-            >>> x, distance = torch.ones(3, 4, 8), torch.arange(4)[:, None] - torch.arange(4)
-            >>> alibi = -torch.tensor([0.5, 0.25])[None, :, None, None] * distance
-            >>> layer(x, x, x, torch.tensor([4, 2, 0]), causal=True, bias=alibi).shape
+            >>> x, valid_lens = torch.ones(3, 4, 8), torch.tensor([4, 2, 0])
+            >>> distance = torch.arange(4)[:, None] - torch.arange(4)
+            >>> slopes = torch.tensor([0.5, 0.25])[None, :, None, None]
+            >>> alibi = -slopes * distance
+            >>> layer(x, x, x, valid_lens, causal=True, bias=alibi).shape
             torch.Size([3, 4, 8])
         """
         if cache is not None:
@@ -253,7 +256,8 @@ class MultiHeadAttention(nn.Module):
 
         Example:
             >>> layer = MultiHeadAttention(6, 8, 6, num_hiddens=8, num_heads=2)
-            >>> layer.project_keys(torch.ones(3, 5, 6), torch.ones(3, 5, 6)).keys.shape
+            >>> keys = torch.ones(3, 5, 6)
+            >>> layer.project_keys(keys, values=keys).keys.shape
             torch.Size([3, 2, 5, 4])
         """
         if self.rotary is not None:
@@ -276,7 +280,8 @@ class MultiHeadAttention(nn.Module):
 
         Example:
             >>> layer = MultiHeadAttention(6, 8, 6, num_hiddens=8, num_heads=2)
-            >>> cache = layer.project_keys(torch.ones(3, 5, 6), torch.ones(3, 5, 6))
+            >>> keys = torch.ones(3, 5, 6)
+            >>> cache = layer.project_keys(keys, values=keys)
             >>> layer.attend(torch.ones(3, 1, 8), cache).shape
             torch.Size([3, 1, 8])
         """
@@ -402,9 +407,11 @@ class MultiHeadAttention(nn.Module):
             ValueError: it adds keys of its own (`add_bias_kv`, `add_zero_attn`).
 
         Example:
-            >>> theirs = torch.nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
-            >>> x, ours = torch.ones(3, 4, 8), MultiHeadAttention.from_torch(theirs)
-            >>> torch.allclose(ours(x, x, x), theirs(x, x, x)[0], atol=1e-5)
+            >>> theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+            >>> x = torch.ones(3, 4, 8)
+            >>> expected, _ = theirs(x, x, x)
+            >>> ours = MultiHeadAttention.from_torch(theirs)
+            >>> torch.allclose(ours(x, x, x), expected, atol=1e-5)
             True
         """
         check_from_torch("module", module, nn.MultiheadAttention)
@@ -430,7 +437,7 @@ class MultiHeadAttention(nn.Module):
                 projections have a bias and others none.
 
         Example:
-            >>> layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2, bias=True)
+            >>> layer = MultiHeadAttention(8, 8, 8, 8, num_heads=2, bias=True)
             >>> type(layer.to_torch()).__name__
             'MultiheadAttention'
         """

@@ -54,7 +54,7 @@ def from_key_padding_mask(mask: Shaped[Tensor, "batch keys"]) -> Bool[Tensor, "b
 
     Example:
         >>> from attnbook.masking.interop import from_key_padding_mask
-        >>> padding = torch.tensor([[False, False, True], [True, False, False]])
+        >>> padding = torch.tensor([[0, 0, 1], [1, 0, 0]]) == 1
         >>> from_key_padding_mask(padding).int().tolist()
         [[[1, 1, 0]], [[0, 1, 1]]]
     """
@@ -98,7 +98,7 @@ def from_attn_mask(
 
     Example:
         >>> from attnbook.masking.interop import from_attn_mask
-        >>> future = torch.nn.Transformer.generate_square_subsequent_mask(3)  # 0 and -inf
+        >>> future = torch.full((3, 3), -torch.inf).triu(1)  # 0 and -inf
         >>> from_attn_mask(future).int().tolist()
         [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
         >>> from_attn_mask(future < 0, true_means="hidden").int().tolist()
@@ -147,9 +147,11 @@ def from_attention_mask(mask: Shaped[Tensor, "batch ... keys"]) -> Bool[Tensor, 
 
     Example:
         >>> from attnbook.masking.interop import from_attention_mask
-        >>> from_attention_mask(torch.tensor([[1, 1, 0], [0, 1, 1]])).int().tolist()
+        >>> mask = torch.tensor([[1, 1, 0], [0, 1, 1]])
+        >>> from_attention_mask(mask).int().tolist()
         [[[1, 1, 0]], [[0, 1, 1]]]
-        >>> from_attention_mask(torch.tensor([[[[0.0, -torch.inf]]]])).tolist()
+        >>> mask = torch.tensor([[[[0.0, -torch.inf]]]])
+        >>> from_attention_mask(mask).tolist()
         [[[[True, False]]]]
     """
     _check_axes(mask, "(batch, num_keys)", FOUR_AXES)

@@ -87,7 +87,8 @@ class MaskRules:
 
     Example:
         >>> from attnbook.masking.interop import MaskRules
-        >>> MaskRules(4, 4, valid_len=3, causal="last", back=1).visible().int()
+        >>> rules = MaskRules(4, 4, valid_len=3, causal="last", back=1)
+        >>> rules.visible().int()
         tensor([[1, 0, 0, 0],
                 [1, 1, 0, 0],
                 [0, 1, 1, 0],
@@ -180,7 +181,8 @@ class MaskRules:
 
         Example:
             >>> from attnbook.masking.interop import MaskRules
-            >>> MaskRules(2, 4, valid_len=3, causal="last").visible().int().tolist()
+            >>> rules = MaskRules(2, 4, valid_len=3, causal="last")
+            >>> rules.visible().int().tolist()
             [[1, 1, 1, 0], [1, 1, 1, 0]]
         """
         return join_masks(self.masks()).expand(self.num_queries, self.num_keys)
@@ -193,7 +195,8 @@ class MaskRules:
 
         Example:
             >>> from attnbook.masking.interop import MaskRules
-            >>> MaskRules(1, 6, start=1, documents=(0, 0, 0, 1, 1, 1)).positions().tolist()
+            >>> rules = MaskRules(1, 6, start=1, documents=(0, 0, 0, 1, 1, 1))
+            >>> rules.positions().tolist()
             [0, 0, 1, 0, 1, 2]
         """
         first, documents = self.start or 0, self.documents or (0,) * self.num_keys
@@ -278,8 +281,9 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     `(batch * num_heads, num_queries, num_keys)`, all heads of an example side by side.
 
     Example:
-        >>> from attnbook.masking.interop import MaskRules, for_multihead_attention
-        >>> for_multihead_attention(MaskRules(2, 3, valid_len=2, causal="last"))
+        >>> from attnbook.masking import interop
+        >>> rules = interop.MaskRules(2, 3, valid_len=2, causal="last")
+        >>> interop.for_multihead_attention(rules)
         {'key_padding_mask': tensor([[False, False,  True]]),
          'attn_mask': tensor([[False, False,  True],
                 [False, False, False]])}
@@ -299,8 +303,9 @@ def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
         ValueError: there are not as many queries as keys.
 
     Example:
-        >>> from attnbook.masking.interop import MaskRules, for_encoder_layer
-        >>> for_encoder_layer(MaskRules(3, 3, valid_len=2))
+        >>> from attnbook.masking import interop
+        >>> rules = interop.MaskRules(3, 3, valid_len=2)
+        >>> interop.for_encoder_layer(rules)
         {'src_key_padding_mask': tensor([[False, False,  True]])}
     """
     if rules.num_queries != rules.num_keys:
@@ -318,8 +323,9 @@ def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> Ma
     Python's `and` takes one boolean. Its tensors are on `device`.
 
     Example:
-        >>> from attnbook.masking.interop import MaskRules, for_flex_attention
-        >>> mask_mod = for_flex_attention(MaskRules(1, 6, causal="last", back=2))
+        >>> from attnbook.masking import interop
+        >>> rules = interop.MaskRules(1, 6, causal="last", back=2)
+        >>> mask_mod = interop.for_flex_attention(rules)
         >>> keys = torch.arange(6)
         >>> mask_mod(0, 0, torch.tensor(0), keys).int().tolist()
         [0, 0, 0, 1, 1, 1]
@@ -348,8 +354,9 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
         ValueError: a rule differs from query to query.
 
     Example:
-        >>> from attnbook.masking.interop import MaskRules, for_transformers
-        >>> for_transformers(MaskRules(4, 4, start=2, causal="last"))
+        >>> from attnbook.masking import interop
+        >>> rules = interop.MaskRules(4, 4, start=2, causal="last")
+        >>> interop.for_transformers(rules)
         {'attention_mask': tensor([[0, 0, 1, 1]])}
     """
     masks = rules.masks()

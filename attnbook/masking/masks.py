@@ -101,7 +101,8 @@ def causal_mask(
             queries than keys; no 3 or 4 axes.
 
     Example:
-        >>> causal_mask((1, 2, 3)).int().tolist()  # two queries, at the last two of three keys
+        >>> # Two queries, at the last two of three keys:
+        >>> causal_mask((1, 2, 3)).int().tolist()
         [[[1, 1, 0], [1, 1, 1]]]
 
     Source: Vaswani et al. (2017), section 3.2.3.

@@ -228,10 +228,12 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
         TypeError, ValueError: an argument has the wrong type, shape or range.
 
     Example:
-        >>> positions = torch.tensor([0, 0, 1, 2])  # the first key is left padding
+        >>> positions = torch.tensor([0, 0, 1, 2])
         >>> real = torch.tensor([False, True, True, True])
-        >>> last = torch.tensor([2])
-        >>> position_mask(last, positions, (1, 1, 4), valid=real, window=2).int().tolist()
+        >>> last, shape = torch.tensor([2]), (1, 1, 4)
+        >>> options = {"valid": real, "window": 2}
+        >>> mask = position_mask(last, positions, shape, **options)
+        >>> mask.int().tolist()
         [[[0, 0, 1, 1]]]
 
     Source: Beltagy, Peters and Cohan (2020) for windows, Xiao et al. (2023) for sinks.

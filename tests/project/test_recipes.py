@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -74,9 +76,23 @@ def test_the_list_at_the_top_has_each_question_with_its_short_name():
     assert [label(name) for _, _, name in listed] == [of for of, _ in sections]
 
 
-def test_there_are_at_least_sixteen_questions_with_one_cell_each():
-    assert len(sections) == len(CODE) >= 16
+def test_there_are_at_least_sixteen_questions_with_one_cell_each_or_two():
+    assert len(sections) >= 16
     assert all(title.endswith("?") for _, title in sections)
+    # One letter per cell: a question begins at Q, and C is code.
+    kinds = "".join(
+        "Q" * len(SECTION.findall(cell.source)) if cell.cell_type == "markdown" else "C"
+        for cell in CELLS
+    )
+    assert re.fullmatch("(QCC?)+", kinds)
+
+
+def test_the_recipe_on_shapes_works_in_a_file(tmp_path):
+    script = tmp_path / "shapes.py"
+    script.write_text(CODE["recipes-shapes"].source, "utf-8")
+    runs = {"capture_output": True, "text": True, "encoding": "utf-8"}
+    run = subprocess.run([sys.executable, script], check=False, **runs)
+    assert run.stdout.strip() == CODE["recipes-shapes"].outputs[0].text.strip(), run.stderr
 
 
 @each_recipe

@@ -77,6 +77,18 @@ def call(name: str) -> str:
     return stringify_signature(signature, show_annotation=False, show_return_annotation=False)
 
 
+def imports(names: Sequence[str]) -> list[str]:
+    """How public names are imported: a line for each module, with at most two of its names."""
+    modules: dict[str, list[str]] = {}
+    for name in names:
+        module, _, attribute = name.rpartition(".")
+        modules.setdefault(module, []).append(attribute)
+    return [
+        f"from {module} import {', '.join([*found[:2], *(['…'] if found[2:] else [])])}"
+        for module, found in modules.items()
+    ]
+
+
 def link(env: BuildEnvironment, name: str) -> addnodes.pending_xref:
     """A link to the entry of a public name."""
     text = nodes.literal("", name.rpartition(".")[2], classes=["xref", "py"])
@@ -150,6 +162,8 @@ class AllNames(Index):
         for title, names in room.sections.items():
             if len(room.sections) > 1:
                 section += nodes.rubric("", title)
+            lines = [nodes.line("", "", nodes.literal("", text)) for text in imports(names)]
+            section += nodes.line_block("", *lines)
             section += nodes.bullet_list("", *map(self.line, names), classes=["attnbook-api-names"])
         return section
 

@@ -11,7 +11,7 @@ import torch
 import attnbook
 from attnbook.figures import AttentionFigure
 from tests.tools.site.published_book import build, write
-from tools.site.api import call, rooms
+from tools.site.api import call, imports, rooms
 from tools.site.api_entries import axes, shapes, shorten_signature, write_entry
 
 NAMES = [name for room in rooms() for name in room.names]
@@ -41,6 +41,35 @@ def test_the_index_lists_every_public_name_once_and_leads_to_its_page(site):
     listed = [(f"chapters/{page}", name) for page, name in LINK.findall(html)]
     assert listed == [(room.page, name) for room in rooms() for name in room.names]
     assert len({*NAMES}) == len(NAMES) > len(attnbook.__all__)
+
+
+SECTIONS = [names for room in rooms() for names in room.sections.values()]
+
+
+@pytest.mark.parametrize("names", SECTIONS, ids=lambda names: names[0])
+def test_a_line_for_each_module_imports_its_names(names):
+    lines = imports(names)
+    for line in lines:
+        exec(line.removesuffix(", …"), {})  # noqa: S102 - our own line
+    modules = [line.split()[1] for line in lines]
+    assert {*modules} == {name.rpartition(".")[0] for name in names}
+    assert len({*modules}) == len(modules)
+
+
+def test_a_line_of_imports_says_that_there_are_more():
+    assert imports(["a.b.C", "a.d", "a.b.e"]) == ["from a.b import C, e", "from a import d"]
+    assert imports(["a.b", "a.c", "a.d"]) == ["from a import b, c, …"]
+
+
+def test_the_index_shows_how_names_are_imported_and_a_layer_is_called(site):
+    text = text_of((site / "chapters" / "api.html").read_text("utf-8"))
+    for names in SECTIONS:
+        for line in imports(names):
+            assert line in text
+    for layer in (attnbook.DotProductAttention, attnbook.AdditiveAttention):
+        given = inspect.signature(layer.forward).replace(return_annotation=inspect.Signature.empty)
+        plain = [it.replace(annotation=it.empty) for it in given.parameters.values()][1:]
+        assert f"layer{given.replace(parameters=plain)}" in text
 
 
 @pytest.mark.parametrize("name", REQUIRED)

@@ -6,6 +6,7 @@ import ast
 import re
 from contextlib import nullcontext
 from math import inf, sqrt
+from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import pytest
@@ -127,6 +128,13 @@ def multi_head(heads, queries, keys, values):
         q, k, v = queries @ heads.W_q.weight[part].T, keys @ heads.W_k.weight[part].T, values
         outputs.append((q @ k.mT / sqrt(size)).softmax(-1) @ (v @ heads.W_v.weight[part].T))
     return torch.cat(outputs, -1) @ heads.W_o.weight.T
+
+
+def test_a_scale_replaces_the_root_and_a_trace_shows_shapes(names, capsys):
+    queries, keys = names["queries"], names["keys"]
+    assert torch.allclose(names["lean"].score(queries, keys), queries @ keys.mT, atol=1e-6)
+    run_code("Layers", {})
+    assert "q (2, 4, 3, 4)" in capsys.readouterr().out
 
 
 def test_each_formula_is_that_of_the_code_next_to_it(names):
@@ -291,6 +299,7 @@ def test_true_means_and_an_empty_row_gives_what_the_table_states(name):
 
 
 def test_an_empty_row_of_torchs_layers_is_nan_in_evaluation_without_gradients_only():
+    assert "default) always. Without weights" in SECTIONS["True and empty rows"]
     assert "only in evaluation without gradients" in SECTIONS["True and empty rows"]
     x, hidden = torch.randn(1, 4, 8), torch.zeros(4, 4, dtype=torch.bool)
     hidden[1] = True
@@ -301,9 +310,20 @@ def test_an_empty_row_of_torchs_layers_is_nan_in_evaluation_without_gradients_on
             with torch.set_grad_enabled(gradients):
                 row = layer(x, x, x, attn_mask=hidden, need_weights=False)[0][0, 1]
                 of_encoder = encoder(x, src_mask=hidden)[0, 1]
+                with_weights = layer(x, x, x, attn_mask=hidden)[0][0, 1]
+            assert with_weights.isnan().all()
             is_nan = evaluates and not gradients
             assert bool(row.isnan().all()) == bool(of_encoder.isnan().all()) == is_nan
             assert is_nan or torch.allclose(row, layer.out_proj.bias)
+
+
+def test_a_key_padding_mask_is_converted_by_the_function_that_is_named():
+    name = re.search(r"`([\w.]+)` converts a `key_padding_mask`", TEXT)[1]
+    x, padding = torch.randn(2, 4, 8), torch.tensor([[0, 0, 0, 1], [0, 0, 0, 0]]) == 1
+    theirs = torch_layer(nn.MultiheadAttention)
+    ours = attnbook.MultiHeadAttention.from_torch(theirs)
+    expected = theirs(x, x, x, key_padding_mask=padding)[0]
+    assert torch.allclose(ours(x, x, x, mask=resolve_name(name)(padding)), expected, atol=1e-6)
 
 
 def test_a_mask_of_floats_is_added():
