@@ -224,9 +224,12 @@ class Attention(nn.Module):
 
 def missing_weights_error(layer: nn.Module) -> AttributeError:
     """Make the error for a layer without stored weights."""
+    why, fix = "holds none yet", "call the layer first"
+    if not getattr(layer, "keep_weights", True):
+        why, fix = "stores none", "set layer.keep_weights = True and call it again"
     return AttributeError(
-        f"attention_weights are not there: this {type(layer).__name__} has stored none; "
-        "call it with keep_weights=True first" + see_recipe("weights per head")
+        f"attention_weights are not there: this {type(layer).__name__} {why}; {fix}"
+        + see_recipe("weights per head")
     )
 
 
