@@ -23,6 +23,14 @@ KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
+# What to do instead, for each argument of torch's nn.MultiheadAttention that has another name.
+INSTEAD = {
+    "embed_dim": "pass key_size, query_size, value_size and num_hiddens",
+    "kdim": "pass key_size",
+    "vdim": "pass value_size",
+    "batch_first": "leave it out, as the batch comes first",
+}
+
 
 def see_recipe(name: str) -> str:
     """The end of a message that has a recipe in the book, by the recipe's short name."""
@@ -30,7 +38,7 @@ def see_recipe(name: str) -> str:
 
 
 def explain_order(
-    other: str, sizes: str
+    other: str, sizes: str, *, like_torch: bool = False
 ) -> Callable[
     [Callable[Concatenate[Layer, Given], None]], Callable[Concatenate[Layer, Given], None]
 ]:
@@ -39,6 +47,7 @@ def explain_order(
     Args:
         other: the arguments in their order, which leaves some out.
         sizes: what it does not say.
+        like_torch: whether to explain the arguments of torch's `nn.MultiheadAttention`, too.
     """
 
     def decorate(
@@ -54,11 +63,20 @@ def explain_order(
 
         @functools.wraps(init)
         def explained(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+            see = see_recipe("replace nn.MultiheadAttention") if like_torch else ""
+            theirs = [name for name in kwargs if like_torch and name in INSTEAD]
+            if theirs:
+                raise TypeError(
+                    f"{type(self).__name__} takes no {theirs[0]}, which torch's "
+                    f"nn.MultiheadAttention takes: {INSTEAD[theirs[0]]}{see}"
+                )
             missing = [name for name in required[len(args) :] if name not in kwargs]
             if missing:
+                order = "; torch's nn.MultiheadAttention takes (embed_dim, num_heads)"
                 raise TypeError(
                     f"{type(self).__name__} takes ({takes}); the order ({other}) of later d2l "
                     f"editions does not say {sizes}; {missing[0]} is missing"
+                    f"{order if like_torch else ''}{see}"
                 )
             init(self, *args, **kwargs)
 

@@ -78,7 +78,11 @@ class MultiHeadAttention(nn.Module):
         torch.Size([2, 4, 5, 5])
     """
 
-    @explain_order("num_hiddens, num_heads, dropout", "how large a key, a query and a value are")
+    @explain_order(
+        "num_hiddens, num_heads, dropout",
+        "how large a key, a query and a value are",
+        like_torch=True,
+    )
     def __init__(  # noqa: PLR0913, PLR0917 - a published interface
         self,
         key_size: int,

@@ -179,3 +179,19 @@ def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"\(key_size, query_size, num_hiddens, dropout\); the order \(num_hiddens, dropout\)"
     with pytest.raises(TypeError, match=rule):
         AdditiveAttention(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "others", "rule"),
+    [
+        ((8, 2), {}, r"takes \(key_size, .* takes \(embed_dim, num_heads\)"),
+        ((), {"embed_dim": 8, "num_heads": 2}, "no embed_dim, .*: pass key_size, .* num_hiddens"),
+        ((8, 8, 8, 8, 2), {"kdim": 8}, "no kdim, .*: pass key_size"),
+        ((8, 8, 8, 8, 2), {"vdim": 8}, "no vdim, .*: pass value_size"),
+        ((8, 8, 8, 8, 2), {"batch_first": True}, "no batch_first, .*: leave it out"),
+    ],
+)
+def test_arguments_of_nn_multiheadattention_are_refused_with_ours(sizes, others, rule):
+    rule = f'^MultiHeadAttention .*{rule}.*; see: recipes, "replace nn.MultiheadAttention"$'
+    with pytest.raises(TypeError, match=rule):
+        MultiHeadAttention(*sizes, **others)
