@@ -87,7 +87,8 @@ class Attention(nn.Module):
             values: `(batch, [heads,] num_keys, value_size)`, one per key. What keys and
                 values hold that no query may see has no effect, not even NaN.
             valid_lens: how many keys may be seen, `(batch,)` for each example or
-                `(batch, num_queries)` for each query; None means all.
+                `(batch, num_queries)` for each query; None means all. Not a mask of 0 and 1,
+                which would be read as lengths.
             causal: whether to hide keys after the query's own position, as `causal_mask`
                 does.
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)`, or with

@@ -23,6 +23,9 @@ KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
+# What explains the shapes of a mask and of a bias.
+RECIPES = {"mask": "convert a mask", "bias": "bias"}
+
 # What to do instead, for each argument of torch's nn.MultiheadAttention that has another name.
 INSTEAD = {
     "embed_dim": "pass key_size, query_size, value_size and num_hiddens",
@@ -102,10 +105,10 @@ def _shape_error(name: str, tensor: Tensor, axes: str, least: int) -> ValueError
     return ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}{end}")
 
 
-def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
+def check_dense(name: str, tensor: Tensor, what: str = "a tensor", see: str = "") -> None:
     """Refuse what is no tensor, and tensors that do not store every number."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}")
+        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}{see}")
     if tensor.is_nested or tensor.layout != torch.strided:
         kind = "a nested tensor" if tensor.is_nested else tensor.layout
         raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
@@ -122,7 +125,7 @@ def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
     if tensor.shape[:-2] != other.shape[:-2]:
         raise ValueError(
             f"{name} must have the batch and heads of {other_name}, {tuple(other.shape[:-2])}, "
-            f"got {tuple(tensor.shape[:-2])} in shape {tuple(tensor.shape)}"
+            f"got {tuple(tensor.shape[:-2])} in shape {tuple(tensor.shape)}{see_recipe('shapes')}"
         )
     check_device(name, tensor, other_name, other)
     check_dtype(name, tensor, other_name, other)
@@ -136,6 +139,7 @@ def check_shared(name: str, tensor: Tensor, other_name: str, other: Tensor) -> N
         raise ValueError(
             f"{name} must have the batch of {other_name}, {batch}, and heads that divide their "
             f"{num_heads}, got {tuple(tensor.shape[:2])} in shape {tuple(tensor.shape)}"
+            + see_recipe("shared keys")
         )
     check_device(name, tensor, other_name, other)
     check_dtype(name, tensor, other_name, other)
@@ -152,8 +156,10 @@ def check_device(name: str, tensor: Tensor, other_name: str, other: Tensor) -> N
 def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
     """Refuse mixed dtypes, unless autocast is on, which exists to mix them."""
     if tensor.dtype != other.dtype and not autocast_is_on(tensor.device.type):
+        half = min(tensor.dtype.itemsize, other.dtype.itemsize) == 2
+        see = see_recipe("half precision") if half else ""
         raise TypeError(
-            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}"
+            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}{see}"
         )
 
 
@@ -191,7 +197,7 @@ def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> Non
     if tensor.shape[-1] != size:
         raise ValueError(
             f"{name} must have {size_name}={size} numbers in the last axis, "
-            f"got {tensor.shape[-1]} in shape {tuple(tensor.shape)}"
+            f"got {tensor.shape[-1]} in shape {tuple(tensor.shape)}{see_recipe('shapes')}"
         )
 
 
@@ -226,7 +232,7 @@ def check_values(values: Tensor, num_keys: int) -> None:
     if values.shape[-2] != num_keys:
         raise ValueError(
             f"values must have one row per key, num_keys={num_keys}, "
-            f"got {values.shape[-2]} in shape {tuple(values.shape)}"
+            f"got {values.shape[-2]} in shape {tuple(values.shape)}" + see_recipe("shapes")
         )
 
 
@@ -244,7 +250,10 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     check_tensor("scores", scores, SCORES)
     expected = (*queries.shape[:-1], keys.shape[-2])
     if tuple(scores.shape) != expected:
-        raise ValueError(f"scores must have shape {SCORES} = {expected}, got {tuple(scores.shape)}")
+        raise ValueError(
+            f"scores must have shape {SCORES} = {expected}, got {tuple(scores.shape)}"
+            + see_recipe("own score")
+        )
     check_dtype("scores", scores, "queries", queries)
 
 
@@ -264,9 +273,13 @@ def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
         for has, size in zip(tensor.shape, sizes, strict=True)
     )
     if not fits:
+        of_examples = tuple(tensor.shape) == (shape[0], shape[-1])
+        index = ", ".join([":", *["None"] * (len(shape) - 2)])
+        how = f": write {name}[{index}] if its first is the batch" if of_examples else ""
         raise ValueError(
             f"{name} must have shape (num_queries, num_keys) or that of the scores, "
             f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
+            f"{how}{see_recipe(RECIPES[name])}"
         )
 
 

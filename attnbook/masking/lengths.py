@@ -56,16 +56,19 @@ def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
     per_example = lengths.dim() == 1 and lengths.shape[0] == batch
     per_query = lengths.dim() == 2 and lengths.shape[0] == batch and lengths.shape[1] == num_queries
     if not (per_example or per_query):
-        see = see_recipe(RECIPES[name]) if name in RECIPES else ""
         raise ValueError(
             f"{name} must have shape (batch={batch},) or "
-            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}{see}"
+            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}{_see(name)}"
         )
+
+
+def _see(name: str) -> str:
+    return see_recipe(RECIPES[name]) if name in RECIPES else ""
 
 
 def check_whole(name: str, numbers: Tensor) -> None:
     """Refuse what is no tensor of whole numbers; no value is read."""
-    check_dense(name, numbers, "a tensor of whole numbers")
+    check_dense(name, numbers, "a tensor of whole numbers", _see(name))
     if numbers.dtype == torch.bool or numbers.is_complex():
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
 
@@ -92,7 +95,7 @@ def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
 
 def _refuse_first(name: str, given: Tensor, wrong: Tensor, rule: str) -> NoReturn:
     index = tuple(wrong.nonzero()[0].tolist())
-    raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}")
+    raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}{_see(name)}")
 
 
 def make_comparable(lengths: Tensor) -> Tensor:
@@ -120,7 +123,7 @@ def checked() -> Iterator[None]:
         >>> with checked():
         ...     layer(queries, keys, keys, torch.tensor([5]))
         Traceback (most recent call last):
-        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,)
+        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,); see: ...
     """
     _uncompiled.enter()  # refuses to be opened inside a compiled function
     token = _check_everywhere.set(True)

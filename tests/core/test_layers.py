@@ -146,7 +146,11 @@ def test_a_layer_without_a_score_function_is_refused(qkv):
 @pytest.mark.parametrize(
     ("wrong", "error", "rule"),
     [
-        (torch.ones(2, 3, 1), ValueError, r"have shape .* = \(2, 3, 7\), got \(2, 3, 1\)"),
+        (
+            torch.ones(2, 3, 1),
+            ValueError,
+            r'have shape .*, got \(2, 3, 1\); see: recipes, "own score"$',
+        ),
         (torch.ones(2, 3, 7).long(), TypeError, r"hold floating-point numbers, got"),
         (torch.ones(2, 3, 7).double(), TypeError, r"have the dtype of queries, torch\.float32"),
         (None, TypeError, r"be a tensor, got NoneType"),
