@@ -23,8 +23,13 @@ KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
-# What explains the shapes of a mask and of a bias.
-RECIPES = {"mask": "convert a mask", "bias": "bias"}
+# The recipes that make these arguments.
+RECIPES = {
+    "valid_lens": "pad a batch",
+    "starts": "left padding",
+    "mask": "convert a mask",
+    "bias": "bias",
+}
 
 # What to do instead, for each argument of torch's nn.MultiheadAttention that has another name.
 INSTEAD = {
@@ -38,6 +43,11 @@ INSTEAD = {
 def see_recipe(name: str) -> str:
     """The end of a message that has a recipe in the book, by the recipe's short name."""
     return f'; see: recipes, "{name}"'
+
+
+def see_recipe_of(argument: str) -> str:
+    """The end of a message about an argument, which is empty if no recipe makes it."""
+    return see_recipe(RECIPES[argument]) if argument in RECIPES else ""
 
 
 def explain_order(
@@ -105,10 +115,10 @@ def _shape_error(name: str, tensor: Tensor, axes: str, least: int) -> ValueError
     return ValueError(f"{name} must have shape {axes}, got {tuple(tensor.shape)}{end}")
 
 
-def check_dense(name: str, tensor: Tensor, what: str = "a tensor", see: str = "") -> None:
+def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
     """Refuse what is no tensor, and tensors that do not store every number."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}{see}")
+        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}{see_recipe_of(name)}")
     if tensor.is_nested or tensor.layout != torch.strided:
         kind = "a nested tensor" if tensor.is_nested else tensor.layout
         raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
@@ -279,7 +289,7 @@ def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
         raise ValueError(
             f"{name} must have shape (num_queries, num_keys) or that of the scores, "
             f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
-            f"{how}{see_recipe(RECIPES[name])}"
+            f"{how}{see_recipe_of(name)}"
         )
 
 

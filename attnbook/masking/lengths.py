@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe
+from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe, see_recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 # torch has no public function for this.
 _functorch = torch._C._functorch
-
-# The recipes that make these lengths.
-RECIPES = {"valid_lens": "pad a batch", "starts": "left padding"}
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
@@ -58,17 +55,14 @@ def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
     if not (per_example or per_query):
         raise ValueError(
             f"{name} must have shape (batch={batch},) or "
-            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}{_see(name)}"
+            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}"
+            + see_recipe_of(name)
         )
-
-
-def _see(name: str) -> str:
-    return see_recipe(RECIPES[name]) if name in RECIPES else ""
 
 
 def check_whole(name: str, numbers: Tensor) -> None:
     """Refuse what is no tensor of whole numbers; no value is read."""
-    check_dense(name, numbers, "a tensor of whole numbers", _see(name))
+    check_dense(name, numbers, "a tensor of whole numbers")
     if numbers.dtype == torch.bool or numbers.is_complex():
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
 
@@ -95,7 +89,9 @@ def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
 
 def _refuse_first(name: str, given: Tensor, wrong: Tensor, rule: str) -> NoReturn:
     index = tuple(wrong.nonzero()[0].tolist())
-    raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}{_see(name)}")
+    raise ValueError(
+        f"{name} must {rule}, got {given[index].item()} at index {index}{see_recipe_of(name)}"
+    )
 
 
 def make_comparable(lengths: Tensor) -> Tensor:

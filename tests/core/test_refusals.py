@@ -90,7 +90,7 @@ BAD_TYPES = [
     ("bias", ones(3, 7).double(), r"bias must have the dtype of scores, torch.float32, got .*64"),
     ("bias", ones(3, 7).bool(), r"bias must hold floating-point .*torch.bool; booleans are a mask"),
     ("bias", [[1.0]], "bias must be a tensor, got list"),
-    ("mask", [[True]], "mask must be a tensor of booleans, got list"),
+    ("mask", [[True]], f"mask must be a tensor of booleans, got list; {SEE}"),
     ("mask", ones(3, 7), f"mask must hold booleans, .*, got torch.float32: .*bias=.*; {SEE}"),
     ("mask", ones(3, 7).int(), f"mask must hold booleans, .* got torch.int32: .*== 1.*; {SEE}"),
 ]
