@@ -285,7 +285,7 @@ def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
     if not fits:
         of_examples = tuple(tensor.shape) == (shape[0], shape[-1])
         index = ", ".join([":", *["None"] * (len(shape) - 2)])
-        how = f": write {name}[{index}] if its first is the batch" if of_examples else ""
+        how = f": write {name}[{index}] if its first axis is the batch" if of_examples else ""
         raise ValueError(
             f"{name} must have shape (num_queries, num_keys) or that of the scores, "
             f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
