@@ -89,7 +89,8 @@ class Attention(nn.Module):
             values: `(batch, [heads,] num_keys, value_size)`, one per key. What keys and
                 values hold that no query may see has no effect, not even NaN.
             valid_lens: how many keys may be seen, `(batch,)` for each example or
-                `(batch, num_queries)` for each query; None means all.
+                `(batch, num_queries)` for each query; None means all. Not a mask of 0 and 1,
+                which would be read as lengths.
             causal: whether to hide keys after the query's own position, as `causal_mask`
                 does.
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)`, or with
@@ -227,9 +228,12 @@ class Attention(nn.Module):
 
 def missing_weights_error(layer: nn.Module) -> AttributeError:
     """Make the error for a layer without stored weights."""
+    why, fix = "holds none yet", "call the layer first"
+    if not getattr(layer, "keep_weights", True):
+        why, fix = "stores none", "set layer.keep_weights = True and call it again"
     return AttributeError(
-        f"attention_weights are not there: this {type(layer).__name__} has stored none; "
-        "call it with keep_weights=True first" + see_recipe("weights per head")
+        f"attention_weights are not there: this {type(layer).__name__} {why}; {fix}"
+        + see_recipe("weights per head")
     )
 
 

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from attnbook.checks import check_axes, check_dense, check_size, check_sizes, check_tensor, is_whole
+from attnbook.checks import (
+    check_axes,
+    check_dense,
+    check_size,
+    check_sizes,
+    check_tensor,
+    is_whole,
+    see_recipe,
+)
 from attnbook.masking.lengths import check_whole
 from attnbook.masking.masks import check_valid, given_positions, last_visible
 from attnbook.masking.rules import position_mask
@@ -96,6 +104,7 @@ class LayerCache:
         if self.open_step is None:
             raise RuntimeError(
                 "a layer's cache must be used within `with cache.step(…)`, got no open step"
+                + see_recipe("cache")
             )
         return self.open_step
 

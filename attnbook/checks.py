@@ -23,14 +23,35 @@ KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
+# The recipes that make these arguments.
+RECIPES = {
+    "valid_lens": "pad a batch",
+    "starts": "left padding",
+    "mask": "convert a mask",
+    "bias": "bias",
+}
+
+# What to do instead, for each argument of torch's nn.MultiheadAttention that has another name.
+INSTEAD = {
+    "embed_dim": "pass key_size, query_size, value_size and num_hiddens",
+    "kdim": "pass key_size",
+    "vdim": "pass value_size",
+    "batch_first": "leave it out, as the batch comes first",
+}
+
 
 def see_recipe(name: str) -> str:
     """The end of a message that has a recipe in the book, by the recipe's short name."""
     return f'; see: recipes, "{name}"'
 
 
+def see_recipe_of(argument: str) -> str:
+    """The end of a message about an argument, which is empty if no recipe makes it."""
+    return see_recipe(RECIPES[argument]) if argument in RECIPES else ""
+
+
 def explain_order(
-    other: str, sizes: str
+    other: str, sizes: str, *, like_torch: bool = False
 ) -> Callable[
     [Callable[Concatenate[Layer, Given], None]], Callable[Concatenate[Layer, Given], None]
 ]:
@@ -39,6 +60,7 @@ def explain_order(
     Args:
         other: the arguments in their order, which leaves some out.
         sizes: what it does not say.
+        like_torch: whether to explain the arguments of torch's `nn.MultiheadAttention`, too.
     """
 
     def decorate(
@@ -54,11 +76,20 @@ def explain_order(
 
         @functools.wraps(init)
         def explained(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+            see = see_recipe("replace nn.MultiheadAttention") if like_torch else ""
+            theirs = [name for name in kwargs if like_torch and name in INSTEAD]
+            if theirs:
+                raise TypeError(
+                    f"{type(self).__name__} takes no {theirs[0]}, which torch's "
+                    f"nn.MultiheadAttention takes: {INSTEAD[theirs[0]]}{see}"
+                )
             missing = [name for name in required[len(args) :] if name not in kwargs]
             if missing:
+                order = "; torch's nn.MultiheadAttention takes (embed_dim, num_heads)"
                 raise TypeError(
                     f"{type(self).__name__} takes ({takes}); the order ({other}) of later d2l "
                     f"editions does not say {sizes}; {missing[0]} is missing"
+                    f"{order if like_torch else ''}{see}"
                 )
             init(self, *args, **kwargs)
 
@@ -87,7 +118,7 @@ def _shape_error(name: str, tensor: Tensor, axes: str, least: int) -> ValueError
 def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
     """Refuse what is no tensor, and tensors that do not store every number."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}")
+        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}{see_recipe_of(name)}")
     if tensor.is_nested or tensor.layout != torch.strided:
         kind = "a nested tensor" if tensor.is_nested else tensor.layout
         raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
@@ -104,7 +135,7 @@ def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
     if tensor.shape[:-2] != other.shape[:-2]:
         raise ValueError(
             f"{name} must have the batch and heads of {other_name}, {tuple(other.shape[:-2])}, "
-            f"got {tuple(tensor.shape[:-2])} in shape {tuple(tensor.shape)}"
+            f"got {tuple(tensor.shape[:-2])} in shape {tuple(tensor.shape)}{see_recipe('shapes')}"
         )
     check_device(name, tensor, other_name, other)
     check_dtype(name, tensor, other_name, other)
@@ -118,6 +149,7 @@ def check_shared(name: str, tensor: Tensor, other_name: str, other: Tensor) -> N
         raise ValueError(
             f"{name} must have the batch of {other_name}, {batch}, and heads that divide their "
             f"{num_heads}, got {tuple(tensor.shape[:2])} in shape {tuple(tensor.shape)}"
+            + see_recipe("shared keys")
         )
     check_device(name, tensor, other_name, other)
     check_dtype(name, tensor, other_name, other)
@@ -134,8 +166,10 @@ def check_device(name: str, tensor: Tensor, other_name: str, other: Tensor) -> N
 def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
     """Refuse mixed dtypes, unless autocast is on, which exists to mix them."""
     if tensor.dtype != other.dtype and not autocast_is_on(tensor.device.type):
+        half = min(tensor.dtype.itemsize, other.dtype.itemsize) == 2
+        see = see_recipe("half precision") if half else ""
         raise TypeError(
-            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}"
+            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}{see}"
         )
 
 
@@ -173,7 +207,7 @@ def check_last_axis(name: str, tensor: Tensor, size_name: str, size: int) -> Non
     if tensor.shape[-1] != size:
         raise ValueError(
             f"{name} must have {size_name}={size} numbers in the last axis, "
-            f"got {tensor.shape[-1]} in shape {tuple(tensor.shape)}"
+            f"got {tensor.shape[-1]} in shape {tuple(tensor.shape)}{see_recipe('shapes')}"
         )
 
 
@@ -208,7 +242,7 @@ def check_values(values: Tensor, num_keys: int) -> None:
     if values.shape[-2] != num_keys:
         raise ValueError(
             f"values must have one row per key, num_keys={num_keys}, "
-            f"got {values.shape[-2]} in shape {tuple(values.shape)}"
+            f"got {values.shape[-2]} in shape {tuple(values.shape)}" + see_recipe("shapes")
         )
 
 
@@ -226,7 +260,10 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     check_tensor("scores", scores, SCORES)
     expected = (*queries.shape[:-1], keys.shape[-2])
     if tuple(scores.shape) != expected:
-        raise ValueError(f"scores must have shape {SCORES} = {expected}, got {tuple(scores.shape)}")
+        raise ValueError(
+            f"scores must have shape {SCORES} = {expected}, got {tuple(scores.shape)}"
+            + see_recipe("own score")
+        )
     check_dtype("scores", scores, "queries", queries)
 
 
@@ -246,9 +283,13 @@ def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
         for has, size in zip(tensor.shape, sizes, strict=True)
     )
     if not fits:
+        of_examples = tuple(tensor.shape) == (shape[0], shape[-1])
+        index = ", ".join([":", *["None"] * (len(shape) - 2)])
+        how = f": write {name}[{index}] if its first axis is the batch" if of_examples else ""
         raise ValueError(
             f"{name} must have shape (num_queries, num_keys) or that of the scores, "
             f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
+            f"{how}{see_recipe_of(name)}"
         )
 
 

@@ -18,6 +18,7 @@ from attnbook.checks import (
     check_sizes,
     check_values,
     explain_order,
+    see_recipe,
 )
 from attnbook.fused.fallback import is_changed, is_plain
 from attnbook.heads import merge_heads, split_heads
@@ -79,7 +80,11 @@ class MultiHeadAttention(nn.Module):
         torch.Size([2, 4, 5, 5])
     """
 
-    @explain_order("num_hiddens, num_heads, dropout", "how large a key, a query and a value are")
+    @explain_order(
+        "num_hiddens, num_heads, dropout",
+        "how large a key, a query and a value are",
+        like_torch=True,
+    )
     def __init__(  # noqa: PLR0913, PLR0917 - a published interface
         self,
         key_size: int,
@@ -113,6 +118,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(
                 f"num_kv_heads must divide num_heads={num_heads}, so that each head of keys is "
                 f"shared by as many heads of queries, got {num_kv_heads}"
+                + see_recipe("shared keys")
             )
         if rotary is not None and not callable(rotary):
             raise TypeError(f"rotary must be a function such as rotary_encoding, got {rotary!r}")
@@ -147,7 +153,8 @@ class MultiHeadAttention(nn.Module):
             keys: `(batch, num_keys, key_size)`.
             values: `(batch, num_keys, value_size)`, one per key.
             valid_lens: how many keys may be seen, by every head: `(batch,)` for each
-                example or `(batch, num_queries)` for each query; None means all.
+                example or `(batch, num_queries)` for each query; None means all. Not a mask of
+                0 and 1, which would be read as lengths.
             causal: whether to hide keys after the query's own position.
             mask: booleans, True where a key may be seen: `(num_queries, num_keys)` or
                 `(batch, num_queries, num_keys)` for every head, or `(batch, num_heads,

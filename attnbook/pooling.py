@@ -57,7 +57,7 @@ def kernel_pool(
         values: what is known there, `(batch, [heads,] num_keys, value_size)`.
         width: positive; how far a query attends, in the units of queries and keys.
         valid_lens: how many keys may be seen, `(batch,)` or `(batch, num_queries)`;
-            None means all.
+            None means all. Not a mask of 0 and 1.
 
     Returns:
         `(batch, [heads,] num_queries, value_size)`.

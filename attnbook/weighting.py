@@ -43,7 +43,8 @@ def masked_softmax(
             -inf gets weight 0; a row with a visible inf or NaN is NaN, and so is
             one that sees keys, and -inf at all of them.
         valid_lens: how many keys may be seen, `(batch,)` for each example or
-            `(batch, num_queries)` for each query; None means all.
+            `(batch, num_queries)` for each query; None means all. Not a mask of 0 and 1,
+            which would be read as lengths.
         causal: whether a query sees no key after its own position, as `causal_mask`
             says.
         mask: booleans, True where a key may be seen, `(num_queries, num_keys)` or with all

@@ -12,7 +12,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe
+from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe, see_recipe_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 # torch has no public function for this.
 _functorch = torch._C._functorch
-
-# The recipes that make these lengths.
-RECIPES = {"valid_lens": "pad a batch", "starts": "left padding"}
 
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
@@ -56,10 +53,10 @@ def check_lengths(name: str, lengths: Tensor, shape: Sequence[int]) -> None:
     per_example = lengths.dim() == 1 and lengths.shape[0] == batch
     per_query = lengths.dim() == 2 and lengths.shape[0] == batch and lengths.shape[1] == num_queries
     if not (per_example or per_query):
-        see = see_recipe(RECIPES[name]) if name in RECIPES else ""
         raise ValueError(
             f"{name} must have shape (batch={batch},) or "
-            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}{see}"
+            f"(batch={batch}, num_queries={num_queries}), got {tuple(lengths.shape)}"
+            + see_recipe_of(name)
         )
 
 
@@ -92,7 +89,9 @@ def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
 
 def _refuse_first(name: str, given: Tensor, wrong: Tensor, rule: str) -> NoReturn:
     index = tuple(wrong.nonzero()[0].tolist())
-    raise ValueError(f"{name} must {rule}, got {given[index].item()} at index {index}")
+    raise ValueError(
+        f"{name} must {rule}, got {given[index].item()} at index {index}{see_recipe_of(name)}"
+    )
 
 
 def make_comparable(lengths: Tensor) -> Tensor:
@@ -120,7 +119,7 @@ def checked() -> Iterator[None]:
         >>> with checked():
         ...     layer(queries, keys, keys, torch.tensor([5]))
         Traceback (most recent call last):
-        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,)
+        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,); see: ...
     """
     _uncompiled.enter()  # refuses to be opened inside a compiled function
     token = _check_everywhere.set(True)

@@ -294,7 +294,8 @@ BAD_CALLS = {
     "no step": (
         lambda it: it.layer(0).append(KEYS, KEYS),
         RuntimeError,
-        "a layer's cache must be used within `with cache.step(…)`, got no open step",
+        "a layer's cache must be used within `with cache.step(…)`, got no open step; see: recipes, "
+        '"cache"',
     ),
     "keys, axes": (append(KEYS[0, 0]), ValueError, "keys must have shape (batch, num_kv_heads"),
     "keys, batch": (

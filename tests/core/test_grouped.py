@@ -104,7 +104,11 @@ def test_it_runs_under_autocast_and_can_be_copied():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"num_kv_heads": 4}, ValueError, "num_kv_heads must divide num_heads=6, .* got 4"),
+        (
+            {"num_kv_heads": 4},
+            ValueError,
+            'num_kv_heads must divide num_heads=6, .* got 4; see: recipes, "shared keys"$',
+        ),
         ({"num_kv_heads": 0}, ValueError, "num_kv_heads must be at least 1, got 0"),
         ({"head_size": 2.0}, TypeError, "head_size must be a whole number, got 2.0"),
         ({"rotary": True}, TypeError, "rotary must be a function such as rotary_encoding"),

@@ -109,9 +109,12 @@ def check_weights_are_refused(layer):
     assert not hasattr(layer, "attention_weights")
     with pytest.raises(AttributeError) as caught:
         _ = layer.attention_weights
+    why = "stores none; set layer.keep_weights = True and call it again"
+    if layer.keep_weights:
+        why = "holds none yet; call the layer first"
     assert str(caught.value) == (
-        f"attention_weights are not there: this {type(layer).__name__} has stored none; "
-        'call it with keep_weights=True first; see: recipes, "weights per head"'
+        f"attention_weights are not there: this {type(layer).__name__} {why}"
+        '; see: recipes, "weights per head"'
     )
 
 
@@ -124,6 +127,7 @@ def test_attention_weights_that_the_last_call_did_not_store_are_refused(name, qk
     layer.keep_weights = False
     layer(*qkv)
     assert layer.keep_weights is False
+    check_weights_are_refused(layer)
     layer.keep_weights = True
     check_weights_are_refused(layer)
 
@@ -142,7 +146,11 @@ def test_a_layer_without_a_score_function_is_refused(qkv):
 @pytest.mark.parametrize(
     ("wrong", "error", "rule"),
     [
-        (torch.ones(2, 3, 1), ValueError, r"have shape .* = \(2, 3, 7\), got \(2, 3, 1\)"),
+        (
+            torch.ones(2, 3, 1),
+            ValueError,
+            r'have shape .*, got \(2, 3, 1\); see: recipes, "own score"$',
+        ),
         (torch.ones(2, 3, 7).long(), TypeError, r"hold floating-point numbers, got"),
         (torch.ones(2, 3, 7).double(), TypeError, r"have the dtype of queries, torch\.float32"),
         (None, TypeError, r"be a tensor, got NoneType"),

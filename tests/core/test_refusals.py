@@ -23,6 +23,7 @@ GOOD = {
     "valid_lens": PER_EXAMPLE,
 }
 SEE = 'see: recipes, "convert a mask"$'
+SHAPES, PAD = r'.*; see: recipes, "shapes"$', r'.*; see: recipes, "pad a batch"$'
 ones = torch.ones
 
 
@@ -37,15 +38,17 @@ BAD_SHAPES = [
     ("queries", ones(3, 5), r"got \(3, 5\); .* pass queries\[None\], .*output\[0\]; see: .*\"unb"),
     ("keys", ones(7, 5), r"keys must have shape .*, got \(7, 5\); .* pass keys\[None\]"),
     ("queries", ones(1, 1, 2, 3, 5), r"queries must have shape .*, got \(1, 1, 2, 3, 5\)$"),
-    ("keys", ones(1, 7, 5), r"keys must have the batch .* queries, \(2,\), got \(1,"),
-    ("values", ones(1, 7, 11), r"values must have the batch .*, \(2,\), got \(1,"),
+    ("keys", ones(1, 7, 5), rf"keys must have the batch .* queries, \(2,\), got \(1,{SHAPES}"),
+    ("values", ones(1, 7, 11), rf"values must have the batch .*, \(2,\), got \(1,{SHAPES}"),
     ("keys", ones(2, 1, 7, 5), r"keys must have the batch and heads .*\(2, 1\)"),
     ("values", ones(2, 1, 7, 11), r"values must have the batch and heads .*\(2, 1"),
-    ("keys", ones(2, 7, 4), r"keys must have \w+=5 numbers .*, got 4 in shape"),
-    ("values", ones(2, 6, 11), r"values must have one row .*num_keys=7, got 6"),
+    ("keys", ones(2, 7, 4), rf"keys must have \w+=5 numbers .*, got 4 in shape{SHAPES}"),
+    ("values", ones(2, 6, 11), rf"values must have one row .*num_keys=7, got 6{SHAPES}"),
     ("valid_lens", ones(1), r"valid_lens must have shape \(batch=2,\) .*got \(1,\)"),
     ("valid_lens", ones(2, 1), r"valid_lens must have shape .*, got \(2, 1\)"),
-    ("mask", ones(7, 3).bool(), r"mask must have shape .*, got \(7, 3\)"),
+    ("mask", ones(7, 3).bool(), rf"mask must have shape .*, got \(7, 3\); {SEE}"),
+    ("mask", ones(2, 7).bool(), rf"mask must have .*, got \(2, 7\): write mask\[:, None.*; {SEE}"),
+    ("bias", ones(2, 7), r'bias must have .*, got \(2, 7\): write bias\[:, None.* "bias"$'),
     ("mask", ones(5, 3, 7).bool(), r"mask must have shape .*, got \(5, 3, 7\)"),
     ("mask", ones(1, 2, 2, 3, 7).bool(), r"mask must have shape .*, got \(1, 2, 2, 3, 7\)"),
     ("bias", ones(7, 3), r"bias must have shape .*, got \(7, 3\)"),
@@ -53,8 +56,8 @@ BAD_SHAPES = [
     ("bias", ones(7), r"bias must have shape .*, got \(7,\)"),
 ]
 BAD_NUMBERS = [
-    ("valid_lens", torch.tensor([4, -1]), r"in \[0, num_keys=7\], got -1 at .*\(1,"),
-    ("valid_lens", torch.tensor([8, 2]), r"in \[0, num_keys=7\], got 8 at .*\(0,\)"),
+    ("valid_lens", torch.tensor([4, -1]), rf"in \[0, num_keys=7\], got -1 at .*\(1,{PAD}"),
+    ("valid_lens", torch.tensor([8, 2]), rf"in \[0, num_keys=7\], got 8 at .*\(0,{PAD}"),
     ("valid_lens", torch.tensor([4, 2.5]), r"be whole numbers, got 2.5 at .*\(1,\)"),
     ("valid_lens", torch.tensor([math.nan, 1]), r"in \[0, num_keys=7\], got nan"),
     ("bias", make_bias(math.nan, 3), r"bias must be finite or -inf, .* got .* nan at index .*"),
@@ -62,8 +65,16 @@ BAD_NUMBERS = [
     ("bias", make_bias(-math.inf, slice(4)), r"bias .* got .* -inf at .* recipes, \"bias\""),
 ]
 BAD_TYPES = [
-    ("keys", ones(2, 7, 5).double(), r"keys must have the dtype of queries, torch"),
-    ("values", ones(2, 7, 11).half(), r"values must have the dtype of keys, torch"),
+    (
+        "keys",
+        ones(2, 7, 5).double(),
+        r"keys must have the dtype of queries, torch.float32, got torch.float64$",
+    ),
+    (
+        "values",
+        ones(2, 7, 11).half(),
+        r'values must have the dtype of keys, torch.* recipes, "half precision"$',
+    ),
     ("queries", ones(2, 3, 5).long(), r"queries must hold floating.*torch.int64"),
     ("keys", ones(2, 7, 5).bool(), r"keys must hold floating.*got torch.bool"),
     ("keys", ones(2, 7, 5).to_sparse(), r"keys must be a dense .*, got torch\.sparse_coo"),
@@ -72,14 +83,14 @@ BAD_TYPES = [
         torch.nested.nested_tensor([ones(7, 5)] * 2, layout=torch.jagged),
         "keys must be a dense tensor, padded to one length, got a nested tensor",
     ),
-    ("valid_lens", [4, 2], r"valid_lens must be a tensor of whole .*, got list"),
+    ("valid_lens", [4, 2], rf"valid_lens must be a tensor of whole .*, got list{PAD}"),
     ("valid_lens", ones(2).bool(), f"valid_lens must hold whole .*, got torch.bool: .*=; {SEE}"),
     ("causal", 1, r"causal must be True or False, got 1"),
     ("causal", ones(3, 7).bool(), r"causal must be True or False, got tensor"),
     ("bias", ones(3, 7).double(), r"bias must have the dtype of scores, torch.float32, got .*64"),
     ("bias", ones(3, 7).bool(), r"bias must hold floating-point .*torch.bool; booleans are a mask"),
     ("bias", [[1.0]], "bias must be a tensor, got list"),
-    ("mask", [[True]], "mask must be a tensor of booleans, got list"),
+    ("mask", [[True]], f"mask must be a tensor of booleans, got list; {SEE}"),
     ("mask", ones(3, 7), f"mask must hold booleans, .*, got torch.float32: .*bias=.*; {SEE}"),
     ("mask", ones(3, 7).int(), f"mask must hold booleans, .* got torch.int32: .*== 1.*; {SEE}"),
 ]
@@ -179,3 +190,19 @@ def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"\(key_size, query_size, num_hiddens, dropout\); the order \(num_hiddens, dropout\)"
     with pytest.raises(TypeError, match=rule):
         AdditiveAttention(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "others", "rule"),
+    [
+        ((8, 2), {}, r"takes \(key_size, .* takes \(embed_dim, num_heads\)"),
+        ((), {"embed_dim": 8, "num_heads": 2}, "no embed_dim, .*: pass key_size, .* num_hiddens"),
+        ((8, 8, 8, 8, 2), {"kdim": 8}, "no kdim, .*: pass key_size"),
+        ((8, 8, 8, 8, 2), {"vdim": 8}, "no vdim, .*: pass value_size"),
+        ((8, 8, 8, 8, 2), {"batch_first": True}, "no batch_first, .*: leave it out"),
+    ],
+)
+def test_arguments_of_nn_multiheadattention_are_refused_with_ours(sizes, others, rule):
+    rule = f'^MultiHeadAttention .*{rule}.*; see: recipes, "replace nn.MultiheadAttention"$'
+    with pytest.raises(TypeError, match=rule):
+        MultiHeadAttention(*sizes, **others)

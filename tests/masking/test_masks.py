@@ -100,7 +100,8 @@ def test_a_length_outside_the_keys_is_refused_and_the_first_is_named(wrong, inde
     lengths[index] = wrong
     with pytest.raises(ValueError, match="valid_lens must") as caught:
         length_mask(lengths, SHAPE)
-    message = f"valid_lens must lie in [0, num_keys=7], got {wrong} at index {index}"
+    message = f"valid_lens must lie in [0, num_keys=7], got {wrong} at index {index}; "
+    message += 'see: recipes, "pad a batch"'
     assert str(caught.value) == message
 
 

@@ -29,6 +29,10 @@ EXPLAINED = {
     f"chapters/api-{name}" for name in ("layers", "scoring", "masks", "position-and-cache")
 }
 DTYPES = {"Bool": "bool", "Float": "float", "Int": "int", "Shaped": "any"}
+# Arguments whose numbers are whole, in any dtype.
+WHOLE = {"valid_lens", "prefix_lens", "starts"}
+# The axes of lengths: one for each example, or for each query.
+LENGTHS = re.compile(r"(\w+) \*(\w+)")
 SHAPE = re.compile(rf"""\b(?:{"|".join(DTYPES)})\[Tensor, ?(['"]).*?\1\]""")
 # Sections of a docstring; "Source" is a paragraph, and the text between others is of the first.
 HEADER = re.compile(r"(Args|Attributes|Returns|Yields|Example|Raises|See Also):$|(Source): ")
@@ -56,6 +60,8 @@ def shorten_heading(content: nodes.Element) -> None:
 
 def axes(names: str) -> str:
     """The axes of a tensor, from jaxtyping's text."""
+    if lengths := LENGTHS.fullmatch(names):
+        return f"({lengths[1]},) or ({lengths[1]}, {lengths[2]})"
     shown = [
         name.replace("...", "…").replace("_", "any") if name in ("...", "_") else name
         for name in names.split()
@@ -76,7 +82,8 @@ def shapes_in(argument: str, annotation: object) -> Iterator[Row]:
             case ast.Subscript(
                 value=ast.Name(id=kind), slice=ast.Tuple(elts=[_, ast.Constant(value=str(names))])
             ) if kind in DTYPES:
-                yield argument, axes(names), DTYPES[kind] + optional
+                dtype = "whole numbers" if argument in WHOLE else DTYPES[kind]
+                yield argument, axes(names), dtype + optional
 
 
 def shapes(thing: object) -> list[Row]:

@@ -89,7 +89,7 @@ def test_the_table_of_shapes_has_each_tensor_and_what_is_returned():
     scores = "(batch, *heads, queries, keys)"
     found = {argument: (names, dtype) for argument, names, dtype in shapes(attnbook.masked_softmax)}
     assert found["scores"] == (scores, "float")
-    assert found["valid_lens"] == ("(batch, *queries)", "any, or None")
+    assert found["valid_lens"] == ("(batch,) or (batch, queries)", "whole numbers, or None")
     assert found[""] == (scores, "float")
     assert {*found} - {""} <= {*inspect.signature(attnbook.masked_softmax).parameters}
     assert "causal" not in found
@@ -99,6 +99,7 @@ def test_the_table_of_shapes_has_each_tensor_and_what_is_returned():
 @pytest.mark.parametrize(
     ("names", "shown"),
     [("", "()"), (" batch", "(batch,)"), ("... keys", "(…, keys)"), ("_ one", "(any, one)"),
+     ("batch *queries", "(batch,) or (batch, queries)"), ("*batch size", "(*batch, size)"),
      ("#batch *ones num_keys", "(batch or 1, *ones, num_keys)")],
 )  # fmt: skip
 def test_axes_are_shown_as_a_shape(names, shown):
