@@ -22,7 +22,11 @@
 
   Search._parseQuery = (text) => {
     const words = new Set(typedWords(corrected(text, 1)));
-    localStorage.setItem("found words", [...words].join(" ")); // found.js marks them, not Sphinx
+    try {
+      localStorage.setItem("found words", [...words].join(" ")); // found.js marks them, not Sphinx
+    } catch {
+      // Where nothing can be stored, nothing is marked.
+    }
     return [text, words, new Set(), words, new Set()];
   };
 

@@ -27,8 +27,18 @@
     }
   }
 
-  const words = (localStorage.getItem(KEY) ?? "").split(/\s+/).filter(Boolean);
-  localStorage.removeItem(KEY);
+  /** What was searched, once; nothing where the browser stores nothing. */
+  function takeWords() {
+    try {
+      const stored = localStorage.getItem(KEY) ?? "";
+      localStorage.removeItem(KEY);
+      return stored.split(/\s+/).filter(Boolean);
+    } catch {
+      return [];
+    }
+  }
+
+  const words = takeWords();
   // Of an object of the API, its entry.
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("dl.py, article section");
   const opened = place ?? document.querySelector("article");
