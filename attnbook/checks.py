@@ -23,12 +23,15 @@ KEYS = "(batch, [heads,] num_keys, key_size)"
 VALUES = "(batch, [heads,] num_keys, value_size)"
 SCORES = "(batch, [heads,] num_queries, num_keys)"
 
-# The recipes that make these arguments.
+# The recipe that makes an argument, or that helps with a rule counted from the last key.
 RECIPES = {
     "valid_lens": "pad a batch",
     "starts": "left padding",
     "mask": "convert a mask",
     "bias": "bias",
+    "causal": "causal",
+    "a window": "window",
+    "documents": "packed documents",
 }
 
 # What to do instead, for each argument of torch's nn.MultiheadAttention that has another name.
@@ -45,9 +48,9 @@ def see_recipe(name: str) -> str:
     return f'; see: recipes, "{name}"'
 
 
-def see_recipe_of(argument: str) -> str:
-    """The end of a message about an argument, which is empty if no recipe makes it."""
-    return see_recipe(RECIPES[argument]) if argument in RECIPES else ""
+def see_recipe_of(name: str) -> str:
+    """The end of a message about an argument or a rule; empty if it has no recipe."""
+    return see_recipe(RECIPES[name]) if name in RECIPES else ""
 
 
 def explain_order(

@@ -66,14 +66,6 @@ class Schedule(LoadScopeScheduling):
         super().remove_node(node)
         return failed
 
-    def schedule(self):
-        """Give a new worker tests; one that has only one test waits for another, or for the end."""
-        has_begun = self.collection is not None
-        super().schedule()
-        if has_begun:
-            for node in self.nodes:
-                self._reschedule(node)
-
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):

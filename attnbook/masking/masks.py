@@ -16,7 +16,7 @@ from attnbook.checks import (
     check_flag,
     check_numbers,
     is_whole,
-    see_recipe,
+    see_recipe_of,
 )
 from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
 from attnbook.renamed import warn_renamed
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
-
-# A recipe for each rule that counts queries from the last key.
-RECIPES = {"causal": "causal", "a window": "window", "documents": "packed documents"}
 
 
 def length_mask(
@@ -137,7 +134,7 @@ def check_mask(
             else "make booleans of it by mask == 1 or mask == 0"
         )
         rule = f"hold booleans, True where a key may be seen, got {mask.dtype}"
-        raise TypeError(f"mask must {rule}: {fix}{see_recipe('convert a mask')}")
+        raise TypeError(f"mask must {rule}: {fix}{see_recipe_of('mask')}")
     check_broadcasts("mask", mask, shape)
     return mask.to(device)[(None,) * (len(shape) - mask.dim())]
 
@@ -270,10 +267,9 @@ def check_own_keys(rule: str, shape: Sequence[int]) -> None:
     """Refuse more queries than keys, where each query is at the position of a key."""
     num_queries, num_keys = shape[-2:]
     if num_queries > num_keys:
-        see = see_recipe(RECIPES[rule]) if rule in RECIPES else ""
         raise ValueError(
             f"{rule} must have a key for each query, but got "
-            f"num_queries={num_queries} and num_keys={num_keys}{see}"
+            f"num_queries={num_queries} and num_keys={num_keys}{see_recipe_of(rule)}"
         )
 
 

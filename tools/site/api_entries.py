@@ -11,6 +11,7 @@ import inspect
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from docutils import nodes
@@ -35,7 +36,7 @@ WHOLE = {"valid_lens", "prefix_lens", "starts"}
 LENGTHS = re.compile(r"(\w+) \*(\w+)")
 SHAPE = re.compile(rf"""\b(?:{"|".join(DTYPES)})\[Tensor, ?(['"]).*?\1\]""")
 # Sections of a docstring; "Source" is a paragraph, and the text between others is of the first.
-HEADER = re.compile(r"(Args|Attributes|Returns|Yields|Example|Raises|See Also):$|(Source): ")
+HEADER = re.compile(r"(Args|Attributes|Returns|Yields|Example|Raises):$|(Source): ")
 ORDER = ("", "Args", "Attributes", "Returns", "Yields", "Shapes", "Example", "Raises", "Source")
 
 Row = tuple[str, str, str]
@@ -122,12 +123,13 @@ def sections_of(lines: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def links(name: str, see_also: list[str], explained: dict[str, str]) -> list[str]:
-    """Where to read on."""
-    others = [other for line in see_also[1:] for other in re.split(r"[,\s]+", line) if other]
+def links(name: str, explained: dict[str, str], related: list[list[str]]) -> list[str]:
+    """Where to read on: what explains a name, and the others of its groups."""
+    others = dict.fromkeys(other for group in related if name in group for other in group)
+    others.pop(name, None)
     found = [f":explained:`{explained[name]}`"] if name in explained else []
     if others:
-        found.append("See also: " + ", ".join(f":py:obj:`.{other.strip('`')}`" for other in others))
+        found.append("See also: " + ", ".join(f":py:obj:`~{other}`" for other in others))
     return [line for text in found for line in (text, "")]
 
 
@@ -138,13 +140,15 @@ def write_entry(env: BuildEnvironment, name: str, thing: object, lines: list[str
     rows = shapes(thing)
     found["Shapes"] = table(rows) if rows else []
     lines[:] = [line for part in ORDER for line in [*found.get(part, []), ""]]
-    lines += links(name, found.get("See Also", []), read_explained(env.srcdir))
+    lines += links(name, *read_explained(env.srcdir))
 
 
-def read_explained(folder: str | Path) -> dict[str, str]:
-    """The section that explains each name."""
+def read_explained(folder: str | Path) -> tuple[dict[str, str], list[list[str]]]:
+    """The section that explains each name, and the groups of related names."""
     file = Path(folder, FILE)
-    return tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
+    explained = tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
+    related = explained.pop("see_also", [])
+    return explained, related
 
 
 def explained_role(
@@ -174,13 +178,13 @@ def explained_role(
 def check_explained(app: Sphinx) -> None:
     """Warn of a name without a section that explains it, and of a name that no page lists."""
     found = rooms(Path(app.srcdir, app.config.external_toc_path).parent)
-    explained = read_explained(app.srcdir)
+    explained, related = read_explained(app.srcdir)
     for room in found:
         for name in room.names:
             if room.page in EXPLAINED and name not in explained:
                 logger.warning("%s names no section that explains %s", FILE, name)
-    for name in {*explained} - {name for room in found for name in room.names}:
-        logger.warning("%s explains %s, which no page of the API lists", FILE, name)
+    for name in {*explained, *chain(*related)} - {*chain(*(room.names for room in found))}:
+        logger.warning("%s names %s, which no page of the API lists", FILE, name)
 
 
 def setup(app: Sphinx) -> None:

@@ -133,9 +133,6 @@ on two lines.
 Raises:
     ValueError: it is wrong.
 
-See Also:
-    pool, masked_softmax
-
 Example:
     >>> 1 + 1
     2
@@ -148,7 +145,10 @@ More about it."""
 
 def test_the_parts_of_an_entry_have_one_order(tmp_path):
     (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters" / "explained.toml").write_text('"attnbook.f" = "masks#a-window"\n')
+    (tmp_path / "chapters" / "explained.toml").write_text(
+        '"attnbook.f" = "masks#a-window"\n'
+        'see_also = [["attnbook.f", "attnbook.pool"], ["a.b", "a.c"]]'
+    )
 
     def average(x): ...
 
@@ -158,7 +158,7 @@ def test_the_parts_of_an_entry_have_one_order(tmp_path):
     parts = [
         "Average.", "More about it.", "Args:", "    x: a number.", "   * - ``x``", "Example:",
         "    >>> 1 + 1", "Raises:", "Source: someone (2015),", "on two lines.",
-        ":explained:`masks#a-window`", "See also: :py:obj:`.pool`, :py:obj:`.masked_softmax`",
+        ":explained:`masks#a-window`", "See also: :py:obj:`~attnbook.pool`",
     ]  # fmt: skip
     assert [line for line in lines if line in parts] == parts
     assert "     - ``(batch,)``" in lines
@@ -176,6 +176,7 @@ PAGE = (
 )
 EXPLAINED = (
     '"attnbook.pool" = "second#no-such-section"\n"attnbook.no_such_name" = "second#second-last"\n'
+    'see_also = [["attnbook.pool", "attnbook.other"]]\n'
 )
 
 
@@ -188,6 +189,7 @@ def test_a_name_without_a_section_that_explains_it_stops_the_build(tmp_path):
     status, output = build(book)
     assert status
     assert "names no section that explains attnbook.dot_score" in output
-    assert "explains attnbook.no_such_name, which no page of the API lists" in output
+    assert "names attnbook.no_such_name, which no page of the API lists" in output
     assert "'no-such-section'" in output
-    assert "explains attnbook.pool" not in output
+    assert "names attnbook.other, which no page of the API lists" in output
+    assert "names attnbook.pool" not in output
