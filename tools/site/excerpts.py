@@ -33,7 +33,7 @@ SKIPPED = {
     "style",
     "svg",
 }
-SKIPPED |= {"attnbook-divider", "attnbook-minutes", "attnbook-section-minutes"}
+SKIPPED |= {"attnbook-divider", "attnbook-shapes", "attnbook-minutes", "attnbook-section-minutes"}
 WITHOUT_END = set("br hr img input source wbr".split())
 WITHIN_A_LINE = set("a b code em i mark small span strong sub sup wbr".split())
 
