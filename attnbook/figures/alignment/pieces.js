@@ -1,9 +1,10 @@
 // The parts of the alignment figure. Each is built for a translation, then painted for a step.
 /** @import { Attributes, Ends, Row } from "../shared/types" */
 /** @import { Translated } from "./types" */
-import { cellsByShade, columnsFor, visible } from "../shared/characters.js";
+import { columnsFor, visible } from "../shared/characters.js";
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { cellsByShade } from "../shared/heatmap.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { goldBoxes, goldOf, peakOf, weightInside, wrongSteps } from "./steps.js";
 

@@ -1,5 +1,4 @@
-// Characters of a text as figures show them, and their weights in shades. Nothing here touches the page.
-/** @import { Point } from "./types" */
+// Characters of a text as figures show them. Nothing here touches the page.
 
 /** A character that can be seen. @param {string} character */
 export function visible(character) {
@@ -20,19 +19,4 @@ export function isRightToLeft(text) {
  */
 export function columnsFor(count, most) {
   return Math.ceil(count / Math.ceil(count / most));
-}
-
-/** The cells of each shade, in 1/100 of a weight; none where it rounds to 0. @param {number[][]} weights */
-export function cellsByShade(weights) {
-  /** @type {Map<number, Point[]>} */
-  const cells = new Map();
-  weights.forEach((row, step) =>
-    row.forEach((weight, i) => {
-      const shade = Math.round(100 * weight);
-      if (!cells.has(shade)) cells.set(shade, []);
-      /** @type {Point[]} */ (cells.get(shade)).push([i, step]);
-    }),
-  );
-  cells.delete(0);
-  return cells;
 }

@@ -37,7 +37,7 @@ export function shortName(label, count) {
  * @param {number} count
  */
 function box(index, count) {
-  return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: keyColor(index, count) });
+  return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: keyColor(index, count), "data-key": index });
 }
 
 /** Set the position and size of a box, to a ten-thousandth of the picture. @param {Element} part @param {...number} numbers */
@@ -77,7 +77,7 @@ export function bars(count, className) {
  * @param {string} className
  */
 export function numberRow(count, format, className) {
-  const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, () => make("span"));
+  const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, (_, i) => make("span", { "data-key": i }));
   const element = make("div", { class: `numbers ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
   /** @param {number[]} numbers @param {boolean[]} visible */
@@ -140,6 +140,7 @@ export function keyButtons(labels, onPoint) {
   const buttons = labels.map((label, i) =>
     make("button", {
       type: "button",
+      "data-key": i,
       text: shortName(label, labels.length),
       "aria-label": label,
       title: label,

@@ -28,9 +28,22 @@ export function mountFigure({ model, el }, { elements, traits = [], paint = () =
   const events = traits.map((trait) => `change:${trait}`);
   events.forEach((event) => model.on(event, repaint));
   el.replaceChildren(figure);
+  stopMotionWhileDragging(figure);
   paint(figure);
   suppressShortcuts(figure);
   return { figure, close: () => events.forEach((event) => model.off(event, repaint)) };
+}
+
+/**
+ * Bars move from one state to the next in 150 ms, but follow a handle at once: a bar that lags behind
+ * its slider would show another number than the one next to it.
+ * @param {HTMLElement} figure
+ */
+function stopMotionWhileDragging(figure) {
+  figure.addEventListener("input", ({ target }) => {
+    if (target instanceof HTMLInputElement && target.type === "range") figure.classList.add("dragged");
+  });
+  figure.addEventListener("change", () => requestAnimationFrame(() => figure.classList.remove("dragged")));
 }
 
 /** Paint once for all traits that are set at once. @param {() => void} paint */

@@ -6,15 +6,16 @@ import { make, put } from "./elements.js";
 /**
  * A row of table cells; numbers carry their full precision.
  * @param {number} count
+ * @param {number | null} key the key that the row is about, if it is about one
  * @returns {Row}
  */
-export function tableRow(count) {
+export function tableRow(count, key = null) {
   const heading = make("th", { scope: "row" });
   const cells = Array.from({ length: count }, () => make("td"));
   /** @type {(number | string)[]} */
   const last = [];
   return {
-    element: make("tr", {}, heading, ...cells),
+    element: make("tr", { "data-key": key }, heading, ...cells),
     set(name, contents) {
       put(heading, { text: name });
       contents.forEach((content, i) => {
@@ -47,9 +48,8 @@ export function titledTable(caption, names, ...groups) {
 /**
  * Tables that fold, in a group that may scroll. The group is no landmark: a page has many of its name.
  * @param {Element[]} tables
- * @param {{title?: string, name?: string}} texts of the summary, and the group's name
  */
-export function foldedTables(tables, { title = "Show numbers", name = "numbers" } = {}) {
-  const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, ...tables);
-  return make("details", {}, make("summary", { text: title }), group);
+export function foldedTables(tables) {
+  const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "numbers" }, ...tables);
+  return make("details", { class: "data-tables" }, make("summary", { text: "Show numbers" }), group);
 }

@@ -1,8 +1,9 @@
 // The translation in three bands: what is written, the text with its weights, and all steps.
 /** @import { Seen } from "./types" */
-import { cellsByShade, columnsFor, isRightToLeft, visible } from "../shared/characters.js";
+import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
+import { cellsByShade } from "../shared/heatmap.js";
 import { peakOf, probable } from "./words.js";
 
 const [MOST_WIDE, MOST_NARROW] = [28, 12]; // buttons in a row: on a page, on a phone

@@ -1,0 +1,35 @@
+// Which controls are seen first, and which part of a figure a phone shows.
+import { make } from "./elements.js";
+
+/**
+ * The controls that the action asks for, and the others in one row that folds.
+ * @param {string} action the sentence that asks for an action; it names a control in backquotes
+ * @param {{name: string, element: Element}[]} controls
+ * @returns {{first: Element[], more: Element[]}} elements for the top of the figure, and below the readout
+ */
+export function arrangeControls(action, controls) {
+  const isAsked = (/** @type {{name: string}} */ { name }) => action.includes(`\`${name}\``);
+  const [first, others] = [controls.filter(isAsked), controls.filter((control) => !isAsked(control))];
+  const elements = others.map(({ element }) => element);
+  const more = others.length
+    ? [make("details", { class: "more-controls" }, make("summary", { text: "More controls" }), ...elements)]
+    : [];
+  return { first: first.map(({ element }) => element), more };
+}
+
+/**
+ * Parts of equal rank: all of them on a wide page, one at a time on a phone, chosen by buttons.
+ * @param {string} name of the group of buttons, such as "example"
+ * @param {{name: string, element: HTMLElement}[]} panels
+ */
+export function tabs(name, panels) {
+  const buttons = panels.map((panel) => make("button", { type: "button", text: panel.name, "aria-pressed": false }));
+  const show = (/** @type {number} */ chosen) => {
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
+    panels.forEach(({ element }, i) => element.classList.toggle("not-chosen", i !== chosen));
+  };
+  buttons.forEach((button, i) => button.addEventListener("click", () => show(i)));
+  show(0);
+  const row = make("div", { class: "tabs", role: "group", "aria-label": name }, ...buttons);
+  return { elements: panels.length > 1 ? [row, ...panels.map(({ element }) => element)] : [panels[0].element], show };
+}

@@ -1,0 +1,58 @@
+// An output as the sum that it is: a segment per key, and below it weight · value for each.
+import { decimals, short } from "./controls.js";
+import { make, put } from "./elements.js";
+import { stack } from "./key_axis.js";
+
+/** @import { Ends } from "./types" */
+
+const MOST_TERMS = 4;
+
+/** A factor, in brackets if it is negative. @param {number} value */
+const factor = (value) => (value < 0 ? `(${short(value)})` : short(value));
+
+/**
+ * The sum in numbers, the largest terms in the order of the keys: "0.804 · 10 + 0.196 · 20 = 11.956".
+ * Where the rounded terms add up to another number it says "≈".
+ * @param {number[]} weights one per key; keys without weight are left out
+ * @param {number[]} values one per key
+ * @param {number} output
+ */
+export function sumText(weights, values, output) {
+  const keys = weights.flatMap((weight, key) => (weight === 0 ? [] : [key]));
+  const size = (/** @type {number} */ key) => Math.abs(weights[key] * values[key]);
+  const largest = keys
+    .slice()
+    .sort((a, b) => size(b) - size(a) || a - b)
+    .slice(0, MOST_TERMS)
+    .sort((a, b) => a - b);
+  if (!largest.length) return "";
+  const terms = largest.map((key) => `${decimals(weights[key])} · ${factor(values[key])}`);
+  const rounded = largest.reduce((sum, key) => sum + Number(decimals(weights[key])) * Number(short(values[key])), 0);
+  const all = largest.length === keys.length;
+  const sign = all && decimals(rounded) !== decimals(output) ? "≈" : "=";
+  return `${terms.join(" + ")}${all ? "" : " + …"} ${sign} ${decimals(output)}`;
+}
+
+/**
+ * One number of an output: its name, what each key contributes, the number, the sum in numbers.
+ * @param {string} name
+ * @param {number} count of keys
+ * @param {Ends} domain
+ */
+export function contributions(name, count, domain) {
+  const bar = stack(count, "sum");
+  const number = make("span", { class: "number" });
+  const sum = make("span", { class: "sum-text" });
+  const range = make("small", { text: ` from ${short(domain[0])} to ${short(domain[1])}` });
+  const elements = [make("span", { class: "output-name", text: name }, range), bar.element, number, sum];
+  /** @param {number[]} weights @param {number[]} values @param {number} output */
+  const paint = (weights, values, output) => {
+    bar.paint(
+      weights.map((weight, key) => weight * values[key]),
+      domain,
+    );
+    put(number, { text: decimals(output) });
+    put(sum, { text: sumText(weights, values, output) });
+  };
+  return { elements, paint };
+}

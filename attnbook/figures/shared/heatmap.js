@@ -1,0 +1,145 @@
+// A heatmap of weights: a row per query, a column per key, and what its shades mean.
+/** @import { Point } from "./types" */
+import { make, put } from "./elements.js";
+
+const SHADES = 100; // a weight of 1 is this shade
+const MOST_NARROW = 20; // names of columns that fit on a phone
+const MOST_WIDE = 36; // on a wide page
+
+/** The cells of each shade, none where a weight rounds to 0. @param {number[][]} weights each from 0 to 1 */
+export function cellsByShade(weights) {
+  /** @type {Map<number, Point[]>} */
+  const cells = new Map();
+  weights.forEach((row, y) =>
+    row.forEach((weight, x) => {
+      const shade = Math.round(SHADES * weight);
+      const found = cells.get(shade);
+      if (found) found.push([x, y]);
+      else cells.set(shade, [[x, y]]);
+    }),
+  );
+  cells.delete(0);
+  return cells;
+}
+
+/** One path for all visible cells, neighbours of a row in one box. @param {boolean[][]} visible */
+function visiblePath(visible) {
+  let d = "";
+  visible.forEach((row, y) => {
+    let start = 0;
+    row.forEach((sees, x) => {
+      if (!sees) start = x + 1;
+      else if (!row[x + 1]) d += `M${start} ${y}h${x + 1 - start}v1h${start - x - 1}z`;
+    });
+  });
+  return d;
+}
+
+/** The cells alone, as a picture of any size: a path for each shade, so that thousands are drawn at once. */
+export function heatCells() {
+  // The hatching of hidden cells is behind the picture: one of its own would be stretched.
+  const seen = make("svg:path", { class: "visible-cells" });
+  const element = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-cells" }, seen);
+  /** @type {Map<number, SVGPathElement>} */
+  const paths = new Map();
+  /** @param {number[][]} weights @param {boolean[][]} [visible] else all are */
+  const paint = (weights, visible = weights.map((row) => row.map(() => true))) => {
+    put(element, { viewBox: `0 0 ${Math.max(1, weights[0]?.length ?? 0)} ${Math.max(1, weights.length)}` });
+    put(seen, { d: visiblePath(visible) });
+    const found = cellsByShade(weights);
+    for (const shade of found.keys()) {
+      if (paths.has(shade)) continue;
+      const path = make("svg:path", { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES });
+      paths.set(shade, path);
+      element.append(path);
+    }
+    for (const [shade, path] of paths) {
+      put(path, { d: (found.get(shade) ?? []).map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("") });
+    }
+  };
+  return { element, paint };
+}
+
+/** What the shades mean: from 0 to 1, the same in all figures. */
+export function weightScale() {
+  return make(
+    "div",
+    { class: "weight-scale", "aria-hidden": true },
+    make("span", { text: "weight 0" }),
+    make("i"),
+    make("span", { text: "1" }),
+  );
+}
+
+/** Names along an axis of the map. @param {Element} axis @param {string[]} names @param {number} chosen @param {boolean} keys */
+function paintNames(axis, names, chosen, keys) {
+  while (axis.children.length > names.length) axis.lastElementChild?.remove();
+  while (axis.children.length < names.length) axis.append(make("bdi"));
+  [...axis.children].forEach((each, i) => {
+    put(each, { text: names[i], title: names[i], "data-key": keys ? i : null });
+    each.classList.toggle("chosen", i === chosen);
+  });
+}
+
+/**
+ * The whole heatmap. CSS: `--row` is the height of a row, `--column` the width of a column (without
+ * it, the columns share the width), `--names` the width of the rows' names.
+ * @param {{
+ *   rows?: string,
+ *   columns?: string,
+ *   onChoose?: (row: number) => void,
+ *   rowNames?: HTMLElement,
+ *   over?: Element[],
+ * }} options `rows` and `columns` name what they are; `rowNames` replaces the rows' names, by controls for
+ *   instance; `over` is drawn over the cells. Without `rowNames`, the map is hidden from screen readers.
+ */
+export function heatmap({ rows = "queries", columns = "keys", onChoose, rowNames, over = [] } = {}) {
+  const cells = heatCells();
+  const axisTitle = make("small", { class: "heat-titles", text: `${rows} ↓ ${columns} →`, "aria-hidden": true });
+  const columnNames = make("div", { class: "heat-columns", "aria-hidden": true });
+  const names = rowNames ?? make("div", { class: "heat-rows" });
+  const [focusMark, columnMark] = ["heat-focus", "heat-column"].map((name) =>
+    make("div", { class: name, "aria-hidden": true }),
+  );
+  const picture = make("div", { class: "heat-picture" }, cells.element, columnMark, ...over, focusMark);
+  const element = make(
+    "div",
+    { class: "heatmap", "aria-hidden": rowNames ? null : true },
+    axisTitle,
+    columnNames,
+    names,
+    picture,
+    weightScale(),
+  );
+  let count = 0;
+  if (onChoose) {
+    picture.addEventListener("click", ({ clientY }) => {
+      const box = picture.getBoundingClientRect();
+      const row = Math.floor((count * (clientY - box.top)) / box.height);
+      if (row >= 0 && row < count) onChoose(row);
+    });
+  }
+  /**
+   * @param {{
+   *   weights: number[][],
+   *   visible?: boolean[][],
+   *   rowNames?: string[],
+   *   columnNames: string[],
+   *   focus: number,
+   * }} now
+   */
+  const paint = ({ weights, visible, rowNames: rowTexts = [], columnNames: columnTexts, focus }) => {
+    count = weights.length;
+    const wide = columnTexts.length;
+    cells.paint(weights, visible);
+    paintNames(columnNames, columnTexts, -1, true);
+    if (!rowNames) paintNames(names, rowTexts, focus, false);
+    put(picture, { "data-keys": wide });
+    put(focusMark, { style: `--at: ${focus}` });
+    put(element, {
+      style: `--rows: ${Math.max(1, count)}; --columns: ${Math.max(1, wide)}`,
+      class: `heatmap${wide > MOST_NARROW ? " long" : ""}${wide > MOST_WIDE ? " longest" : ""}`,
+    });
+  };
+  return { element, paint };
+}

@@ -1,0 +1,66 @@
+// The key that a reader points at: lit in all bands, in the heatmap's column and in the table.
+import { make, put } from "./elements.js";
+
+/**
+ * The key at a pointer: that of the element, or of the column if keys share the width evenly.
+ * @param {PointerEvent} event
+ * @returns {number | undefined}
+ */
+function keyAt({ target, clientX }) {
+  if (!(target instanceof Element)) return undefined;
+  const own = target.closest("[data-key]");
+  if (own) return Number(own.getAttribute("data-key"));
+  const columns = target.closest("[data-keys]");
+  if (!columns) return undefined;
+  const count = Number(columns.getAttribute("data-keys"));
+  const box = columns.getBoundingClientRect();
+  const key = Math.floor(((clientX - box.left) / box.width) * count);
+  return key >= 0 && key < count ? key : undefined;
+}
+
+/**
+ * Light each element with `data-key` of the key that is pointed at, in `root`. CSS finds the key in
+ * `--pointed` too, and whether there is one in the class `pointed`.
+ * @param {HTMLElement} root
+ * @param {(key: number | null) => void} onPoint
+ */
+export function pointing(root, onPoint) {
+  /** @type {number | null} */
+  let pointed = null;
+  /** After parts of the figure were made anew. */
+  const light = () => {
+    for (const part of root.querySelectorAll(".lit")) part.classList.remove("lit");
+    if (pointed === null) return;
+    for (const part of root.querySelectorAll(`[data-key="${pointed}"]`)) part.classList.add("lit");
+  };
+  /** @param {number | null} key */
+  const point = (key) => {
+    if (key === pointed) return;
+    pointed = key;
+    root.classList.toggle("pointed", key !== null);
+    root.style.setProperty("--pointed", String(key ?? 0));
+    light();
+    onPoint(key);
+  };
+  const pointHere = (/** @type {PointerEvent} */ event) => {
+    const key = keyAt(event);
+    if (key !== undefined) point(key);
+  };
+  root.addEventListener("pointermove", pointHere);
+  root.addEventListener("pointerdown", pointHere);
+  root.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") point(null); // a lifted finger leaves immediately
+  });
+  return { point, light, pointed: () => pointed };
+}
+
+/**
+ * One line that answers hover, tap and focus. It is announced only when it answers the reader,
+ * and not each time that a slider changes what it says by default.
+ */
+export function readout() {
+  const element = make("p", { class: "readout", "aria-live": "off" });
+  /** @param {string} text @param {boolean} answers what the reader points at */
+  const set = (text, answers) => put(element, { "aria-live": answers ? "polite" : "off", text });
+  return { element, set };
+}

@@ -1,0 +1,62 @@
+// Steps: Back, Next and Play next to a slider.
+import { slider } from "./controls.js";
+import { make, put } from "./elements.js";
+
+const PACE = 900; // ms for each step of Play
+
+/**
+ * @param {string} name of the slider
+ * @param {(step: number) => void} onStep
+ * @param {{min?: number, max?: number}} range
+ */
+export function stepper(name, onStep, { min = 0, max = 0 } = {}) {
+  let [step, last, timer] = [min, max, 0];
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    put(play, { text: "Play" });
+  };
+  const go = (/** @type {number} */ to) => {
+    if (to >= min && to <= last && to !== step) onStep(to);
+  };
+  const control = slider(name, { min, max, step: 1 }, (to) => {
+    stop();
+    onStep(to);
+  });
+  const [back, next, play] = ["Back", "Next", "Play"].map((text) => make("button", { type: "button", text }));
+  // Never disabled: a disabled button would lose the focus.
+  back.addEventListener("click", () => {
+    stop();
+    go(step - 1);
+  });
+  next.addEventListener("click", () => {
+    stop();
+    go(step + 1);
+  });
+  play.addEventListener("click", () => {
+    if (timer) {
+      stop();
+      return;
+    }
+    if (step === last) go(min);
+    put(play, { text: "Stop" });
+    timer = window.setInterval(() => {
+      // Nobody watches a figure that has left the page.
+      if (step === last || !element.isConnected || still.matches) stop();
+      else go(step + 1);
+    }, PACE);
+  });
+  const element = make("div", { class: "stepper" }, back, next, play, control.label, control.input);
+  /** @param {number} now @param {string} text what the slider says @param {number} [end] the last step */
+  const paint = (now, text, end = last) => {
+    [step, last] = [now, end];
+    put(control.input, { max: end });
+    control.set(now, text);
+    put(back, { "aria-disabled": now <= min });
+    put(next, { "aria-disabled": now >= end });
+    play.hidden = still.matches || end - min < 2;
+    if (now >= end) stop();
+  };
+  return { element, input: control.input, label: control.label, paint, stop };
+}
