@@ -121,4 +121,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter serve notebooks diagrams lint unit nbval browser other-browsers colab colab-test check test mutants rounding bench checkpoints grade lock clean
+.PHONY: help book chapter gallery serve notebooks diagrams lint unit nbval browser other-browsers colab colab-test check test mutants rounding bench checkpoints grade lock clean

@@ -88,7 +88,7 @@ def main() -> None:
     target = ROOT / "_build" / "gallery.html"
     target.parent.mkdir(exist_ok=True)
     target.write_text(gallery(options.book, options.kinds), "utf-8")
-    print(target.as_uri())  # noqa: T201 - what the command is for
+    print(target.as_uri())
 
 
 if __name__ == "__main__":
