@@ -1,17 +1,21 @@
 // The heads figure: a text that the reader types, the model's guesses, and its heads.
 /** @import { Model, Place } from "../shared/types" */
-/** @import { HeadAt, Opened, Seen, Traits } from "./types" */
-import { slider } from "../shared/controls.js";
+/** @import { HeadAt, Opened, Reading, Seen, Traits } from "./types" */
+import { arrangeControls, tabs } from "../shared/arrangement.js";
 import { make, put } from "../shared/elements.js";
+import { heatmap } from "../shared/heatmap.js";
 import { setterOf } from "../shared/mount.js";
+import { pointing, readout } from "../shared/pointing.js";
+import { stepper } from "../shared/stepper.js";
 import { drawTrained, newestData } from "../shared/trained.js";
-import { large, maps } from "./maps.js";
+import { maps, squareOf } from "./maps.js";
 import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
 import { tables } from "./tables.js";
 import { field, line } from "./token_row.js";
-import { describeCount, readingOf, refusal, symbolsOf, warning } from "./words.js";
+import { describe, describeCount, readingOf, refusal, symbolsOf, warning } from "./words.js";
 
+const [DENSE, CROWDED] = [12, 20]; // rows; with more, every second name is left out: on a phone, on a wide page
 const TRAITS = ["text", "step", "focus", "removed", "query", "shown"];
 
 /** What Python stored, if it belongs to the chosen values. @param {Model<Traits>} model @returns {Seen | null} */
@@ -33,12 +37,9 @@ function seenBy(model, engine) {
 
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
-  const range = { min: 0, max: steps.length - 1, step: 1 };
-  const control = slider("snapshot", range, (index) => onChoose(steps[index]));
-  const element = make("div", { class: "heads-training" }, control.label, control.input);
-  element.hidden = steps.length === 1;
-  const paint = (/** @type {number} */ step) => control.set(steps.indexOf(step), `step ${step} of ${steps.at(-1)}`);
-  return { element, paint };
+  const control = stepper("snapshot", (index) => onChoose(steps[index]), { max: steps.length - 1 });
+  const paint = (/** @type {number} */ step) => control.paint(steps.indexOf(step), `step ${step} of ${steps.at(-1)}`);
+  return { name: "snapshot", element: control.element, paint };
 }
 
 /** The changes that the controls make to the model. @param {Model<Traits>} model */
@@ -60,25 +61,79 @@ function actionsOf(model) {
   };
 }
 
+/** The large map of the head in focus. @param {(query: number) => void} onChoose */
+function large(onChoose) {
+  const map = heatmap({ onChoose });
+  const element = make("div", { class: "heads-large" }, map.element);
+  /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
+  const paint = ({ text, heads }, query, [layer, head], gone) => {
+    const names = [...text];
+    map.paint({ ...squareOf(heads[layer][head]), rowNames: names, columnNames: names, focus: query });
+    element.classList.toggle("gone", gone);
+    element.classList.toggle("dense", names.length > DENSE);
+    element.classList.toggle("crowded", names.length > CROWDED);
+  };
+  return { element, paint };
+}
+
+/**
+ * The readout: about the key that is pointed at in the root, else about the query.
+ * @param {HTMLElement} root
+ * @param {(key: number | null) => void} onPoint
+ */
+function answers(root, onPoint) {
+  const { element, set } = readout();
+  let say = (/** @type {number | null} */ _key) => "";
+  const tell = () => {
+    const key = pointed();
+    set(say(key), key !== null);
+    onPoint(key);
+  };
+  const { point, light, pointed } = pointing(root, tell);
+  /** @param {typeof say} now what it says of each key */
+  const paint = (now) => {
+    say = now;
+    light();
+    tell();
+  };
+  return { element, point, paint };
+}
+
 /** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
 function parts(model, repaint) {
   const { characters, scores } = model.get("shown");
   const actions = actionsOf(model);
   let problem = "";
-  const typed = field((text) => {
+  const typed = field(characters, (text) => {
     problem = refusal(text, characters);
     if (!problem) actions.type(symbolsOf(text));
     repaint(); // a model sends no event if the value is the same
   });
   const sizes = scores.map((layer) => layer.length);
-  const [steps, symbols] = [training(model.get("steps"), actions.step), line(actions.query)];
+  const steps = training(model.get("steps"), actions.step);
+  const symbols = line((query) => {
+    answer.point(null);
+    actions.query(query);
+  });
   const [all, one] = [maps(sizes, actions.focus, actions.remove), large(actions.query)];
-  const [three, numbers] = [stages(actions.query), tables()];
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  typed.setRange(characters);
-  const top = make("div", { class: "heads-top" }, typed.element, steps.element);
-  const focus = make("div", { class: "heads-focus" }, one.element, three.element);
-  const rest = make("div", {}, symbols.element, readout, all.element, focus, numbers.element);
+  const [three, numbers] = [stages(characters, (key) => answer.point(key)), tables(characters)];
+  const count = make("p", { class: "heads-count", "aria-live": "polite" });
+  const { first, more } = arrangeControls(model.get("action"), model.get("steps").length > 1 ? [steps] : []);
+  const views = [
+    { name: "Map", element: one.element },
+    { name: "Stages", element: three.element },
+  ];
+  const rest = make("div");
+  const answer = answers(rest, symbols.light);
+  rest.append(
+    symbols.element,
+    make("div", { class: "heads-message" }, count, typed.status),
+    all.element,
+    make("div", { class: "heads-focus" }, ...tabs("view", views).elements),
+    answer.element,
+    ...more,
+    numbers.element,
+  );
   const newest = newestData(
     () => [model.get("text"), model.get("step"), model.get("removed")],
     () => storedOf(model),
@@ -100,17 +155,17 @@ function parts(model, repaint) {
     if (problem) typed.setStatus(`${problem} Still shown: ${reading.text}.`, true);
     else typed.setStatus(why || warning(text, model.get("trained")), Boolean(why));
     // While new text waits for the model, the old reading is shown.
-    const old = !engine && !storedOf(model);
-    put(rest, { class: problem || old ? "stale" : "" });
+    rest.classList.toggle("stale", Boolean(problem) || (!engine && !storedOf(model)));
     steps.paint(model.get("step"));
     symbols.paint(reading, at, model.get("trained"));
-    put(readout, { text: describeCount(reading.text, reading.guesses, whole, removed) });
+    put(count, { text: describeCount(reading.text, reading.guesses, whole, removed) });
     all.paint(reading, at, headAt, model.get("removed"));
     one.paint(reading, at, headAt, gone);
     three.paint(reading, at, headAt, gone);
     numbers.paint(reading, at, headAt);
+    answer.paint((key) => describe(reading, at, headAt, gone, key));
   };
-  return { elements: [top, rest], paint };
+  return { elements: [typed.element, ...first, rest], paint };
 }
 
 export default {

@@ -38,7 +38,7 @@ class HeadsFigure(TrainedFigure):
         text: what it reads first, 1 to 32 of its symbols; in training it saw 24.
         focus: the head shown large, `(layer, head)` from 0.
         step: the snapshot of its training, one of `decoder_steps(name)`; by default the last.
-        removed: heads taken away, `(layer, head)` each: what they pool is 0.
+        removed: heads whose output is set to 0, `(layer, head)` each.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
@@ -58,7 +58,9 @@ class HeadsFigure(TrainedFigure):
     """
 
     _esm = module("heads/figure.js")
-    _css = stylesheet("shared/theme.css", "shared/style.css", "heads/style.css")
+    _css = stylesheet(
+        "shared/theme.css", "shared/style.css", "shared/heatmap.css", "heads/style.css"
+    )
 
     steps: traitlets.List[int] = traitlets.List().tag(sync=True)
     trained = traitlets.Int(TRAINED).tag(sync=True)
@@ -155,7 +157,7 @@ class HeadsFigure(TrainedFigure):
         for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
             for head, row in enumerate(heads):
                 key = row.index(max(row))
-                gone = " (taken away)" * ([layer, head] in self.removed)
+                gone = " (removed)" * ([layer, head] in self.removed)
                 peak = f"at {key}, {text[key]}: {decimals(row[key])}"
                 yield f"  {name_of((layer, head))}{gone}: {peak}"
 

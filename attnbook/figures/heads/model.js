@@ -86,7 +86,7 @@ export const chancesOf = (scores) => maskedSoftmax(scores, scores.length);
  * Read a text: the guess after each of its symbols, and what each head did on the way.
  * @param {Snapshot} model
  * @param {string} text of the model's symbols, at least one
- * @param {HeadAt[]} removed heads taken away
+ * @param {HeadAt[]} removed heads whose output is set to 0
  * @returns {Reading}
  */
 export function follow(model, text, removed = []) {

@@ -69,7 +69,7 @@ def inspect_heads(
             attention.register_forward_pre_hook(lambda of, given: inputs.update({of: given[0]}))
             for attention in decoder.attentions
         ]
-        # Registered after the hook that takes heads away, so it gets what W_o gets.
+        # Registered after the hook that removes heads, so it gets what W_o gets.
         mix = decoder.attentions[layer].W_o
         hooks.append(mix.register_forward_pre_hook(lambda _of, given: mixes.append(given[0])))
         try:
@@ -116,21 +116,12 @@ def name_of(head: Sequence[int]) -> str:
     return f"layer {head[0]}, head {head[1]}"
 
 
-def names_of(heads: Sequence[Sequence[int]]) -> str:
-    """Several heads in a sentence: more than two by their numbers alone."""
-    several = len(heads) > 2
-    *names, last = [f"({head[0]}, {head[1]})" if several else name_of(head) for head in heads]
-    return f"{', '.join(names)} and {last}" if names else last
-
-
 def describe_count(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]]) -> str:
-    """The count in a sentence; with heads taken away, also the count of the whole model."""
+    """The count in a sentence; with heads removed, also the count of the whole model."""
     right, every = score(text, guesses)
     if not every:
         return "No symbol here can be predicted: none repeats what came before."
     sentence = (
         f"{right} of {every} symbols that can be predicted {'is' if every == 1 else 'are'} right"
     )
-    if not removed:
-        return f"{sentence}."
-    return f"Without {names_of(removed)}: {sentence}; with every head {score(text, whole)[0]}."
+    return f"{sentence}; with all heads {score(text, whole)[0]}." if removed else f"{sentence}."

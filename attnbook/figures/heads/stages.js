@@ -1,74 +1,55 @@
-// The head in focus and one query: its scores, its weights, and what its output makes likely.
-/** @import { Ends } from "../shared/types" */
+// The head in focus and one query: its scores, its weights, and what its output adds.
 /** @import { HeadAt, Reading } from "./types" */
-import { decimals, slider } from "../shared/controls.js";
-import { make, put } from "../shared/elements.js";
-import { bars, span } from "../shared/key_axis.js";
-import { MOST_APART } from "./maps.js";
-import { LEAST, nameOf, peakOf } from "./words.js";
+import { make, put, suppressShortcuts } from "../shared/elements.js";
+import { bars, keyButtons, span } from "../shared/key_axis.js";
+import { stage } from "../shared/stage.js";
+import { keyName } from "./words.js";
 
-/** @param {number} number */
-const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixed(2).replace("-", "−"));
-
-/** Bars over symbols, with a name and an explanation. @param {string} name @param {string} className */
-function stage(name, className) {
-  const note = make("span");
-  const frame = make("div", { class: "stage-picture" });
-  const axis = make("div", { class: "heads-axis", "aria-hidden": true });
-  const heading = make("div", { class: "stage-name" }, make("b", { text: name }), note);
-  const element = make("div", { class: `stage ${className}`, role: "group", "aria-label": name }, heading, frame, axis);
-  /** @type {ReturnType<typeof bars> | null} */
-  let picture = null;
-  let count = 0;
-  /** @param {string} text below the bars @param {number} chosen of them */
-  const symbols = (text, chosen) => {
-    if (count !== text.length) {
-      count = text.length;
-      picture = bars(count, "bars");
-      frame.replaceChildren(picture.element);
-      axis.replaceChildren(...[...text].map(() => make("span")));
-      put(axis, { class: `heads-axis${count > MOST_APART ? " crowded" : ""}` });
-    }
-    [...axis.children].forEach((each, i) => put(each, { text: text[i], class: i === chosen ? "chosen" : "" }));
+/** Bars over the symbols that may come next: no keys, so nobody points at them. @param {string} characters */
+function symbolBars(characters) {
+  const picture = bars(characters.length, "bars");
+  const boxes = [...picture.element.querySelectorAll("[data-key]")];
+  for (const box of boxes) box.removeAttribute("data-key");
+  const axis = make("div", { class: "numbers" }, ...Array.from(characters, (text) => make("span", { text })));
+  /** @param {number[]} numbers */
+  const paint = (numbers) => {
+    picture.paint(numbers, span(numbers));
+    boxes.forEach((box, i) => put(box, { fill: `var(--${numbers[i] < 0 ? "negative" : "positive"})` }));
   };
-  /** @param {string} text @param {number[]} numbers of the first symbols @param {Ends} ends @param {number} chosen @param {string} explanation */
-  const paint = (text, numbers, ends, chosen, explanation) => {
-    const padded = text.padEnd(LEAST);
-    symbols(padded, chosen);
-    const all = Array.from(padded, (_, i) => numbers[i] ?? 0);
-    picture?.paint(all, ends);
-    put(note, { text: explanation });
-  };
-  return { element, paint };
+  return { elements: [picture.element, axis], paint };
 }
 
-/** The three stages under the range that chooses the query. @param {(query: number) => void} onChoose */
-export function stages(onChoose) {
-  const title = make("b", { class: "heads-title" });
-  const control = slider("query", { min: 0, max: 0, step: 1 }, onChoose);
-  const [scores, weights, output] = [stage("Scores", "scores"), stage("Weights", "weights"), stage("Output", "adds")];
-  const top = make("div", { class: "heads-query" }, title, control.label, control.input);
-  const element = make("div", { class: "heads-stages" }, top, scores.element, weights.element, output.element);
+/** The three stages. @param {string} characters that the model knows @param {(key: number) => void} onPoint */
+export function stages(characters, onPoint) {
+  const added = symbolBars(characters);
+  const scoring = stage("Scoring", { note: "q · k / √d for each key", picture: [] });
+  const weighting = stage("Weighting", { note: "shares of 1 (softmax)", picture: [] });
+  const pooling = stage("Pooling", { picture: added.elements });
+  const element = make("div", { class: "bands" }, scoring.element, weighting.element, pooling.element);
+  /** @type {ReturnType<typeof bars>[]} */
+  let [scores, weights] = [bars(1, "bars"), bars(1, "bars")];
+  let built = "";
+  /** @param {string} text */
+  const build = (text) => {
+    built = text;
+    [scores, weights] = [bars(text.length, "bars"), bars(text.length, "bars")];
+    const axis = keyButtons([...text], onPoint);
+    [...axis.children].forEach((button, i) => put(button, { "aria-label": keyName(text, i), title: null }));
+    scoring.picture.replaceChildren(scores.element);
+    weighting.picture.replaceChildren(weights.element, axis);
+    for (const { picture } of [scoring, weighting]) put(picture, { "data-keys": text.length });
+    suppressShortcuts(axis);
+  };
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
-  const paint = (reading, query, focus, gone) => {
-    const { text, characters, heads } = reading;
-    const [layer, head] = focus;
+  const paint = ({ text, heads, added: addedBy }, query, [layer, head], gone) => {
+    if (built !== text) build(text);
     const found = heads[layer][head];
-    const [row, shares] = [found.scores[query], found.weights[query]];
-    const peak = peakOf(shares);
-    put(title, { text: nameOf(focus) });
-    put(control.input, { max: text.length - 1 });
-    control.set(query, `${query}, “${text[query]}”`);
-    scores.paint(text, row, span(row), query, "q · k / √d for each key");
-    weights.paint(text, shares, [0, 1], peak, `most on “${text[peak]}” at ${peak}: ${decimals(shares[peak])}`);
-    const added = reading.added(focus, query);
-    const best = added ? peakOf(added) : -1;
-    const last = layer === heads.length - 1;
-    const straight = last ? "" : `; layer ${layer + 1} reads it, too`;
-    const explanation = gone
-      ? "taken away: nothing is added"
-      : added && `adds to the symbols’ scores, most to “${characters[best]}”: ${signed(added[best])}${straight}`;
-    output.paint(characters, added ?? [], span(added ?? []), gone ? -1 : best, explanation || "");
+    const padded = (/** @type {number[]} */ row) => Array.from(text, (_, key) => row[key] ?? 0);
+    const row = padded(found.scores[query]);
+    scores.paint(row, span(row));
+    weights.paint(padded(found.weights[query]), [0, 1]);
+    added.paint(addedBy([layer, head], query) ?? new Array(characters.length).fill(0));
+    pooling.setNote(gone ? "the head is removed: nothing" : "what it adds to symbols’ scores");
   };
   return { element, paint };
 }

@@ -1,61 +1,44 @@
 // The numbers behind the pictures, as real tables.
 /** @import { HeadAt, Reading } from "./types" */
-import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { foldedTables } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { nameOf } from "./words.js";
 
-/** A table of numbers with names of its rows and columns. */
-function grid() {
-  const [caption, head, body] = [make("caption"), make("thead"), make("tbody")];
-  const element = make("table", {}, caption, head, body);
-  let sizes = "";
-  /** @param {number} rows @param {number} columns */
-  const build = (rows, columns) => {
-    const names = Array.from({ length: columns }, () => make("th", { scope: "col" }));
-    head.replaceChildren(make("tr", {}, make("td"), ...names));
-    const made = Array.from({ length: rows }, () =>
-      make("tr", {}, make("th", { scope: "row" }), ...Array.from({ length: columns }, () => make("td"))),
-    );
-    body.replaceChildren(...made);
+/** The tables of the head in focus. @param {string} characters that the model knows */
+export function tables(characters) {
+  const [weightTitle, addedTitle] = [make("caption"), make("caption")];
+  const added = tableRow(characters.length);
+  const addedTable = titledTable(addedTitle, ["", ...characters], [added]);
+  const weights = make("div");
+  const element = foldedTables([weights, addedTable]);
+  let [built, rows] = ["", /** @type {ReturnType<typeof tableRow>[]} */ ([])];
+  /** @param {string[]} names of the positions */
+  const build = (names) => {
+    rows = [...names, "scores"].map(() => tableRow(names.length));
+    const table = titledTable(weightTitle, ["", ...names], rows);
+    for (const row of table.rows) [...row.cells].slice(1).forEach((cell, key) => put(cell, { "data-key": key }));
+    weights.replaceChildren(table);
   };
-  /** @param {string} title @param {string[]} columns @param {[name: string, numbers: number[]][]} rows each perhaps shorter than the columns */
-  const paint = (title, columns, rows) => {
-    if (sizes !== `${rows.length} ${columns.length}`) build(rows.length, columns.length);
-    sizes = `${rows.length} ${columns.length}`;
-    put(caption, { text: title });
-    columns.forEach((name, i) => put(head.rows[0].cells[i + 1], { text: name }));
-    rows.forEach(([name, numbers], r) => {
-      const { cells } = body.rows[r];
-      put(cells[0], { text: name });
-      columns.forEach((_, i) => {
-        const number = numbers[i];
-        const known = number !== undefined;
-        put(cells[i + 1], { text: known ? decimals(number) : "", "data-value": known ? number : "" });
-      });
-    });
-  };
-  return { element, paint };
-}
-
-/** The tables of the head in focus. */
-export function tables() {
-  const [weights, added] = [grid(), grid()];
-  const element = foldedTables([weights.element, added.element], { name: "numbers of the head in focus" });
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus */
-  const paint = (reading, query, focus) => {
-    const { text, characters, heads } = reading;
+  const paint = ({ text, heads, added: addedBy }, query, focus) => {
     const found = heads[focus[0]][focus[1]];
     const names = Array.from(text, (symbol, i) => `${i} ${symbol}`);
-    weights.paint(`${nameOf(focus)}: weights, a row for each query; last, the scores of query ${query}`, names, [
-      ...found.weights.map((row, q) => /** @type {[string, number[]]} */ ([names[q], row])),
-      [`scores of ${names[query]}`, found.scores[query]],
-    ]);
-    const numbers = reading.added(focus, query);
-    added.element.hidden = !numbers;
-    if (numbers) {
-      added.paint(`what it adds to each symbol’s score at query ${query}`, [...characters], [[names[query], numbers]]);
-    }
+    if (built !== text) build(names);
+    built = text;
+    put(weightTitle, {
+      text: `${nameOf(focus)}: weights, a row for each query; last, the scores of query ${query}`,
+    });
+    [...found.weights, found.scores[query]].forEach((row, q) =>
+      rows[q].set(
+        names[q] ?? `scores of ${names[query]}`,
+        names.map((_, key) => row[key] ?? ""),
+      ),
+    );
+    const numbers = addedBy(focus, query);
+    addedTable.hidden = !numbers;
+    const later = focus[0] === heads.length - 1 ? "" : `; layer ${focus[0] + 1} reads the output, too`;
+    put(addedTitle, { text: `what its output adds to each symbol’s score at query ${query}, directly${later}` });
+    if (numbers) added.set(names[query], numbers);
   };
   return { element, paint };
 }

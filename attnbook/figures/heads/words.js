@@ -1,9 +1,9 @@
 // The heads figure's sentences of a text, a reading and a head: pure functions.
 /** @import { HeadAt, Reading, Stored } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
+import { decimals } from "../shared/controls.js";
 
 export const MOST = 32; // symbols: with more, a pair is too small to be seen
-export const LEAST = 6; // cells along a picture: with fewer, each would be huge
 
 /** What is typed, as symbols: blanks are left out, capitals are read as small letters. @param {string} typed */
 export const symbolsOf = (typed) => typed.replace(/\s/g, "").toLowerCase();
@@ -51,24 +51,46 @@ export function score(text, guesses) {
 /** @param {HeadAt} headAt */
 export const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
 
-/** Several heads in a sentence: more than two by their numbers alone. @param {HeadAt[]} heads */
-function namesOf(heads) {
-  const names = heads.map(([layer, head]) => (heads.length > 2 ? `(${layer}, ${head})` : nameOf([layer, head])));
-  const last = names.splice(-1).join("");
-  return names.length ? `${names.join(", ")} and ${last}` : last;
-}
-
-/** The count, with heads taken away also that of the whole model. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
+/** The count; with heads removed also that of the whole model. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
 export function describeCount(text, guesses, whole, removed) {
   const { right, all } = score(text, guesses);
   if (!all) return "No symbol here can be predicted: none repeats what came before.";
   const sentence = `${right} of ${all} symbols that can be predicted ${all === 1 ? "is" : "are"} right`;
-  if (!removed.length) return `${sentence}.`;
-  return `Without ${namesOf(removed)}: ${sentence}; with every head ${score(text, whole).right}.`;
+  return removed.length ? `${sentence}; with all heads ${score(text, whole).right}.` : `${sentence}.`;
 }
 
 /** Where numbers are largest. @param {number[]} row */
 export const peakOf = (row) => row.indexOf(Math.max(...row));
+
+/** @param {string} text @param {number} key */
+export const keyName = (text, key) => `key ${key}, “${text[key]}”`;
+
+/** @param {number} number */
+const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixed(2).replace("-", "−"));
+
+/**
+ * What the head in focus does with a key, or else for the query: where it attends most, and what it adds most to.
+ * @param {Reading} reading
+ * @param {number} query
+ * @param {HeadAt} headAt
+ * @param {boolean} gone whether the head is removed
+ * @param {number | null} key that the reader points at
+ */
+export function describe({ text, characters, heads, added }, query, [layer, head], gone, key) {
+  const { scores, weights } = heads[layer][head];
+  const [row, numbers] = [weights[query], added([layer, head], query)];
+  if (key !== null && key < text.length) {
+    const name = keyName(text, key).replace("key", "Key");
+    if (key > query) return `${name}, comes after query ${query}: hidden, its weight is 0.`;
+    return `${name}, for query ${query}: score ${decimals(scores[query][key])}, weight ${decimals(row[key])}.`;
+  }
+  const peak = peakOf(row);
+  const attends = `Query ${query}, “${text[query]}”, attends most to ${keyName(text, peak)}: ${decimals(row[peak])}.`;
+  if (gone) return `${attends} The head is removed: it adds nothing.`;
+  if (!numbers) return attends;
+  const best = peakOf(numbers);
+  return `${attends} The head adds most to “${characters[best]}”: ${signed(numbers[best])}.`;
+}
 
 /** Whether the guess after a symbol is right; empty where it cannot be predicted. @param {Reading} reading @param {number} i */
 export function verdictOn({ text, guesses }, i) {

@@ -12,7 +12,7 @@ from attnbook.figures.heads.packing import steps_of
 from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.models.transformer.decoder import Reading
 from tests.figures.shared.page import reading, slider
-from tests.figures.shared.trained import Room
+from tests.figures.shared.trained import Room, open_more_controls
 
 STEPS = steps_of("copying")
 CLOSE = 1e-5
@@ -23,8 +23,8 @@ READ = reading("""
     guesses: texts('.heads-line .guess').map((guess) => guess[0]).join(''),
     marks: texts('.heads-line .guess').map((guess) => guess[1] ?? ''),
     percent: texts('.heads-line .chance').map(Number),
-    chosen: where('.heads-line button', (button) => button.ariaPressed === 'true'),
-    count: figure.querySelector('.readout').textContent,
+    chosen: where('.heads-line input', (radio) => radio.checked),
+    count: figure.querySelector('.heads-count').textContent,
     gone: all('[type=checkbox]:checked').length,
 """)
 TEXT = "gbdkafcdkafcdkafcd"
@@ -83,17 +83,27 @@ def field(figure: Locator) -> Locator:
     return figure.get_by_role("textbox", name="symbols, from a to p")
 
 
-def take_away(figure: Locator, layer: int, head: int) -> Locator:
-    return figure.get_by_role("checkbox", name=f"take away layer {layer}, head {head}")
+def query(figure: Locator, position: int) -> Locator:
+    return figure.get_by_role("radiogroup", name="query").get_by_role("radio").nth(position)
+
+
+def remove_box(figure: Locator, layer: int, head: int) -> Locator:
+    return figure.get_by_role("checkbox", name=f"remove layer {layer}, head {head}")
+
+
+def snapshot(figure: Locator) -> Locator:
+    """The slider of the snapshots, unfolded."""
+    open_more_controls(figure)
+    return slider(figure, "snapshot")
 
 
 def get_status(figure: Locator) -> Locator:
-    return figure.locator(".heads-field [role=status]")
+    return figure.locator(".heads-message [role=status]")
 
 
 def _change(figure: Locator) -> dict[str, Any]:
-    slider(figure, "snapshot").press("Home")
-    take_away(figure, 1, 0).check()
+    snapshot(figure).press("Home")
+    remove_box(figure, 1, 0).check()
     return {"step": STEPS[0], "removed": [[1, 0]]}
 
 
@@ -105,7 +115,7 @@ ROOM = Room(
     read=READ,
     rough=1e-4,
     typed="ponmponmponm",
-    characters=".heads-line button",
+    characters=".heads-line label",
     move=_change,
     refused={
         "": "Type at least one symbol, from a to p.",
@@ -121,6 +131,13 @@ ROOM = Room(
         "untrained": {"step": STEPS[0], "removed": [(1, 0), (1, 1)]},
         "long": {"text": LONG, "focus": (0, 0)},
         "one symbol": {"text": "p"},
+        "of the chapter": {
+            "text": "pmhgbeohgbeohgbe",
+            "focus": (0, 0),
+            "action": "Click on each of the four heads: which one attends to the symbol just "
+            "before the query?",
+            "caption": "A trained model reads a line and guesses each next symbol.",
+        },
         "one layer": {"name": "copying-one-layer", "text": "abcabcabc", "focus": (0, 1)},
     },
     first_load=21_000,

@@ -115,11 +115,9 @@ def test_the_text_has_the_count_without_a_removed_head():
     whole = repr(figure)
     assert "10 of 10 symbols that can be predicted are right." in whole
     figure.removed = [[0, 1]]
-    (right,) = re.findall(
-        r"Without layer 0, head 1: (\d+) of 10 .*; with every head 10\.", str(figure)
-    )
+    (right,) = re.findall(r"(\d+) of 10 .*; with all heads 10\.", str(figure))
     assert int(right) < 5
-    assert "  layer 0, head 1 (taken away): at 16" in repr(figure)
+    assert "  layer 0, head 1 (removed): at 16" in repr(figure)
     figure.removed = []
     assert repr(figure) == whole == repr(HeadsFigure())
 

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.reading import compute_stored, read
+from attnbook.figures.shared.base import decimals
 from attnbook.models.transformer.repeats import SYMBOLS
 from tests.figures.heads.page import (
     LONG,
@@ -20,9 +21,10 @@ from tests.figures.heads.page import (
     disagreements,
     field,
     get_status,
-    take_away,
+    query,
+    remove_box,
+    snapshot,
 )
-from tests.figures.shared.page import slider
 from tests.figures.shared.trained import show_with_model
 from tests.tools.site.site_checks import NARROW
 from tools.models.decoders import lines
@@ -32,29 +34,30 @@ HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return show_with_model(stage, ROOM, "long", "one symbol")
+    return show_with_model(stage, ROOM, "long", "one symbol", "of the chapter")
 
 
 def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
     _, figure, python = show()
-    label = figure.locator(".heads-training .setting")
+    label = figure.locator(".stepper .setting")
     for key, step in (("Home", STEPS[0]), ("ArrowRight", STEPS[1]), ("End", STEPS[-1])):
-        slider(figure, "snapshot").press(key)
+        snapshot(figure).press(key)
         label_text = f"step {step} of {STEPS[-1]}"
-        expect(slider(figure, "snapshot")).to_have_attribute("aria-valuetext", label_text)
+        expect(snapshot(figure)).to_have_attribute("aria-valuetext", label_text)
         expect(label).to_have_text(f"snapshot = {label_text}")
         python.step = step
         assert disagreements(figure, python) == []
-    for key, query in (("Home", 0), ("ArrowRight", 1), ("End", 17)):
-        slider(figure, "query").press(key)
-        python.query = query
+    for start, key, chosen in ((0, "Space", 0), (0, "ArrowRight", 1), (0, "ArrowLeft", 17)):
+        query(figure, start).press("Space")
+        query(figure, start).press(key)
+        python.query = chosen
         assert disagreements(figure, python) == []
     for layer, head in HEADS:
         figure.get_by_role("radio", name=f"layer {layer}, head {head}").check()
         python.focus = [layer, head]
         assert disagreements(figure, python) == []
     for layer, head in HEADS:
-        take_away(figure, layer, head).check()
+        remove_box(figure, layer, head).check()
         python.removed = [*python.removed, [layer, head]]
         assert disagreements(figure, python) == []
     for text in ("a", LONG, TEXT):
@@ -92,12 +95,13 @@ def test_random_texts_and_settings_give_the_numbers_of_the_decoder(show):
 def test_a_tap_chooses_the_query_the_head_and_removed_heads(show):
     shown, figure, python = show(width=NARROW)
     saves = shown.saves()
-    figure.locator(".heads-line button").nth(9).tap()
-    expect(slider(figure, "query")).to_have_attribute("aria-valuetext", "9, “a”")
-    large = figure.locator(".heads-large svg")
+    figure.locator(".heads-line label").nth(9).tap()
+    expect(query(figure, 9)).to_be_checked()
+    expect(figure.locator(".readout")).to_contain_text("Query 9, “a”, attends most to key 5, “f”")
+    large = figure.locator(".heat-picture")
     large.tap(position={"x": 5, "y": large.bounding_box()["height"] * 4.5 / 18})
-    figure.get_by_text("take away").nth(3).tap()
-    figure.get_by_text("take away").nth(1).tap()
+    figure.get_by_text("remove", exact=True).nth(3).tap()
+    figure.get_by_text("remove", exact=True).nth(1).tap()
     figure.locator(".heads-small").first.locator("svg").tap()
     names = ("query", "removed", "focus")
     assert shown.get(*names) == [4, [[0, 1], [1, 1]], [0, 0]]
@@ -116,11 +120,11 @@ BOXES = """figure => {
 }"""
 
 
-def test_no_head_moves_when_heads_are_taken_away(show):
+def test_no_head_moves_when_heads_are_removed(show):
     figure = show("long", NARROW).figure
     before = figure.evaluate(BOXES)
     for layer, head in HEADS:
-        take_away(figure, layer, head).click()
+        remove_box(figure, layer, head).click()
         assert figure.evaluate(BOXES) == before
 
 
@@ -134,16 +138,69 @@ def test_the_line_does_not_move_when_a_message_appears(show):
 
 
 def test_few_symbols_do_not_make_a_huge_picture(show):
-    _, figure, python = show("one symbol")
-    large = figure.locator(".heads-large svg")
-    height = large.bounding_box()["height"]
-    python.set_state({"text": "abc", "query": 1})
-    field(figure).fill("abc")
-    assert large.bounding_box()["height"] == pytest.approx(height, abs=1)
-    for row, query in ((1, 1), (5, 2)):  # below the last row, a click chooses the last row
-        large.click(position={"x": 5, "y": height * (row + 0.5) / 6})
-        python.query = query
-        assert disagreements(figure, python) == []
+    figure = show("one symbol").figure
+    for text in ("p", "abc"):
+        field(figure).fill(text)
+        height = figure.locator(".heat-picture").bounding_box()["height"]
+        assert height == pytest.approx(24 * len(text), abs=1)
+
+
+STAGES = ["Scoring", "Weighting", "Pooling"]
+
+
+def test_on_a_phone_the_map_and_the_stages_are_shown_one_at_a_time(show):
+    figure = show("of the chapter", NARROW).figure
+    map_of_head, stages = figure.locator(".heads-large"), figure.locator(".bands")
+    for name, seen, hidden in (("Stages", stages, map_of_head), ("Map", map_of_head, stages)):
+        figure.get_by_role("button", name=name).click()
+        expect(seen).to_be_visible()
+        expect(hidden).to_be_hidden()
+        for layer, head in [[0, 0], [0, 1]]:
+            remove_box(figure, layer, head).set_checked(name == "Stages")
+            assert figure.bounding_box()["height"] <= 740
+    figure = show("of the chapter").figure
+    expect(figure.locator(".bands .stage-name b")).to_have_text(STAGES)
+    for part in (".heads-large", ".bands"):
+        expect(figure.locator(part)).to_be_visible()
+    expect(figure.get_by_role("button", name="Stages")).to_be_hidden()
+
+
+LIT = """figure => [
+    figure.querySelectorAll('.bands .lit:is(rect, polygon)').length,
+    figure.querySelectorAll('.heads-line .lit .symbol').length,
+    figure.querySelectorAll('.heat-columns .lit').length,
+    getComputedStyle(figure.querySelector('.heat-column')).display !== 'none',
+    figure.querySelectorAll('td.lit').length,
+]"""
+
+
+def test_pointing_at_a_key_lights_it_everywhere_and_the_readout_answers(show):
+    _, figure, python = show()
+    readout = figure.locator(".readout")
+    before = "Query 17, “d”, attends most to key 13, “k”: 0.756. The head adds most to “k”: +"
+    expect(readout).to_contain_text(before)
+    expect(readout).to_have_attribute("aria-live", "off")
+    python.focus = [1, 0]
+    (score, weight), added = (
+        (python.shown["scores"][1][0][17][8], float(python.reading.weights[1, 0, 17, 8])),
+        python.shown["added"][17],
+    )
+    expect(readout).to_contain_text(f"{max(added):.2f}")
+    key = figure.get_by_role("button", name="key 8,")
+    for point in (key.hover, key.focus):
+        point()
+        expect(readout).to_have_text(
+            f"Key 8, “k”, for query 17: score {decimals(score)}, weight {decimals(weight)}."
+        )
+        expect(readout).to_have_attribute("aria-live", "polite")
+        assert figure.evaluate(LIT) == [2, 1, 1, True, 19]
+        figure.page.mouse.move(0, 0)
+    key.press("ArrowLeft")
+    expect(readout).to_contain_text("Key 7, “d”")
+    query(figure, 5).check()
+    expect(readout).to_contain_text("Query 5, “f”, attends most to")
+    key.hover()
+    expect(readout).to_have_text("Key 8, “k”, comes after query 5: hidden, its weight is 0.")
 
 
 def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
@@ -153,8 +210,8 @@ def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
         python.set_state({"text": text, "query": len(text) - 1})
         expect(get_status(figure)).to_be_empty()
         assert disagreements(figure, python) == []
-        slider(figure, "query").press("Home")
-        slider(figure, "query").press("End")
+        for position in (0, len(text) - 1):
+            query(figure, position).check()
         assert field(figure).input_value() == typed
         assert shown.get("text") == [text]
     shown.set(text="abc")
@@ -195,7 +252,7 @@ def test_a_query_at_the_last_symbol_follows_what_is_typed(show):
     figure.page.keyboard.type("ab")
     python.set_state({"text": "abcab", "query": 4})
     assert disagreements(figure, python) == []
-    slider(figure, "query").press("Home")
+    query(figure, 0).check()
     field(figure).press("End")
     figure.page.keyboard.type("c")
     python.set_state({"text": "abcabc", "query": 0})

@@ -10,7 +10,12 @@ from playwright.sync_api import expect
 
 from tests.figures.heads import page as heads
 from tests.figures.shared.page import FRAMES, UNSUPPRESSED, notebook, open_in_book
-from tests.figures.shared.trained import Trained, show_with_model, weight_requests
+from tests.figures.shared.trained import (
+    Trained,
+    open_more_controls,
+    show_with_model,
+    weight_requests,
+)
 from tests.figures.translator import page as translator
 from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import WIDE, axe_findings, watched
@@ -56,6 +61,7 @@ def test_when_the_model_is_loaded_the_numbers_stay_and_nothing_moves(stage, room
 def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(show, room):
     shown, figure, python = show()
     field, message = room.field(figure), room.message(figure)
+    open_more_controls(figure)
     for typed, why in room.refused.items():
         field.fill(typed)
         expect(message).to_have_text(f"{why} Still shown: {room.still}")

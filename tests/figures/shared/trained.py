@@ -41,6 +41,12 @@ class Room:
     first_load: int  # bytes of the module and its style, packed by gzip -6
 
 
+def open_more_controls(figure: Locator) -> None:
+    """Unfold the secondary controls, if there are any."""
+    for summary in figure.locator(".more-controls:not([open]) > summary").all():
+        summary.click()
+
+
 def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
     """Unpack arrays by name, as a page does; they must use all of the data."""
     numbers = torch.from_numpy(np.frombuffer(base64.b64decode(data), dtype="<f4").copy())
