@@ -177,20 +177,24 @@ LIT = """figure => [
 def test_pointing_at_a_key_lights_it_everywhere_and_the_readout_answers(show):
     _, figure, python = show()
     readout = figure.locator(".readout")
-    before = "Query 17, “d”, attends most to key 13, “k”: 0.756. The head adds most to “k”: +"
-    expect(readout).to_contain_text(before)
-    expect(readout).to_have_attribute("aria-live", "off")
-    python.focus = [1, 0]
-    (score, weight), added = (
-        (python.shown["scores"][1][0][17][8], float(python.reading.weights[1, 0, 17, 8])),
+    for position in (0, 17):  # a new query: no key is pointed at
+        query(figure, position).check()
+    scores, weights, added = (
+        python.shown["scores"][1][0][17],
+        python.reading.weights[1, 0, 17].tolist(),
         python.shown["added"][17],
     )
-    expect(readout).to_contain_text(f"{max(added):.2f}")
+    best = python.shown["characters"][added.index(max(added))]
+    expect(readout).to_have_text(
+        f"Query 17, “d”, attends most to key 13, “k”: {decimals(max(weights))}. "
+        f"The head adds most to “{best}”: +{max(added):.2f}."
+    )
+    expect(readout).to_have_attribute("aria-live", "off")
     key = figure.get_by_role("button", name="key 8,")
     for point in (key.hover, key.focus):
         point()
         expect(readout).to_have_text(
-            f"Key 8, “k”, for query 17: score {decimals(score)}, weight {decimals(weight)}."
+            f"Key 8, “k”, for query 17: score {decimals(scores[8])}, weight {decimals(weights[8])}."
         )
         expect(readout).to_have_attribute("aria-live", "polite")
         assert figure.evaluate(LIT) == [2, 1, 1, True, 19]
