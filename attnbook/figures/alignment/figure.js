@@ -1,11 +1,10 @@
 // The alignment figure: a translation, and where the model attended before each of its characters.
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
-import { isRightToLeft } from "../shared/characters.js";
-import { make, put, suppressShortcuts } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
-import { alignmentOf, optionName, sentence } from "./steps.js";
+import { textBands } from "../shared/text_bands.js";
+import { alignmentOf, goldBoxes, goldOf, optionName, otherOutput, sentence, weightInside } from "./steps.js";
 
 /** @typedef {Shown & {translations: Translated[], date: number, step: number}} Traits */
 
@@ -31,41 +30,60 @@ function dateChoice(translations, onChoose) {
   return { element, paint };
 }
 
+/** The gold span of each field, over the steps that write it. */
+function goldOutlines() {
+  const element = make("svg:svg", { class: "gold-boxes", preserveAspectRatio: "none", "aria-hidden": true });
+  const paint = (/** @type {Translated} */ shown) => {
+    put(element, { viewBox: `0 0 ${shown.text.length} ${Math.max(1, shown.output.length)}` });
+    const boxes = goldBoxes(shown).map(({ field, x, y, width, height }) =>
+      make("svg:path", { "data-field": field, d: `M${x} ${y}h${width}v${height}h${-width}z` }),
+    );
+    element.replaceChildren(...boxes);
+  };
+  return { element, paint };
+}
+
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawAlignment(place) {
   const { model } = place;
   const translations = model.get("translations");
   /** @param {number} date @param {number} step */
   const choose = (date, step) => setterOf(model)({ date, step: within(step, translations[date]) });
-  const chooseStep = (/** @type {number} */ step) => choose(model.get("date"), step);
   const choice = dateChoice(translations, (date) => choose(date, model.get("step")));
-  const [output, text, heat, table] = [outputBand(chooseStep), textBand(), heatBand(chooseStep), stepTable()];
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const elements = [choice.element, output.element, text.element, readout, heat.element, table.element];
+  const outlines = goldOutlines();
+  const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
+  const bands = textBands({
+    onStep: (step) => choose(model.get("date"), step),
+    otherName: "expected",
+    note: "a full column is 1",
+    most: [36, 24],
+    mapNote: anySpans ? "outlined: gold spans" : "",
+    over: [outlines.element],
+  });
   /** @type {[number | null, number[][]]} */
   let [drawn, weights] = [null, []];
-  const build = (/** @type {Translated} */ shown, /** @type {Element} */ figure) => {
-    weights = alignmentOf(shown);
-    output.build(shown);
-    text.build(shown, isRightToLeft(shown.text));
-    heat.build(shown, weights);
-    table.build(shown);
-    suppressShortcuts(figure);
-  };
-  const paint = (/** @type {Element} */ figure) => {
+  const paint = () => {
     const date = model.get("date");
     const shown = translations[date];
     const step = within(model.get("step"), shown);
-    if (drawn !== date) build(shown, figure);
-    drawn = date;
     choice.paint(date);
-    text.paint(weights, step);
-    heat.paint(step);
-    table.paint(weights, step);
-    put(readout, { text: sentence(shown, weights, step) });
-    output.paint(step); // last, because it measures the page
+    if (drawn !== date) {
+      weights = alignmentOf(shown);
+      outlines.paint(shown);
+    }
+    drawn = date;
+    const { text, output, scores, fields, spans } = shown;
+    const span = output.length ? goldOf(shown, step) : null;
+    const inside = span ? { name: `inside the ${fields[step]}`, weight: weightInside(weights[step], span) } : null;
+    bands.paint({
+      ...{ text, output, scores, weights, step, span, details: fields, field: fields[step] },
+      sentence: sentence(shown, weights, step),
+      other: otherOutput(shown),
+      hasSpans: Object.keys(spans).length > 0,
+      inside: [inside ?? { name: "no gold span", weight: "" }],
+    });
   };
-  return mountFigure(place, { elements, traits: ["date", "step"], paint }).close;
+  return mountFigure(place, { elements: [choice.element, bands.element], traits: ["date", "step"], paint }).close;
 }
 
 export default { render: drawAlignment };

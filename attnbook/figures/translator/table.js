@@ -1,15 +1,13 @@
-// The numbers of the chosen step, and the probabilities of the output, as real tables.
-/** @import { Row } from "../shared/types" */
+// The probabilities of the output, as a real table.
 /** @import { Seen } from "./types" */
-import { visible } from "../shared/characters.js";
-import { make, put } from "../shared/elements.js";
-import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import { make } from "../shared/elements.js";
+import { tableRow, titledTable } from "../shared/tables.js";
 import { productOf } from "./words.js";
 
 /** How probable each written character was, and all of them. */
-function probabilityTable() {
+export function probabilityTable() {
   const caption = make("caption", { text: "output: probability of each character when the model wrote it" });
-  const table = titledTable(caption, ["character", "probability"], []);
+  const element = titledTable(caption, ["character", "probability"], []);
   /** @type {Seen | null} */
   let painted = null;
   /** @param {Seen} seen */
@@ -22,35 +20,7 @@ function probabilityTable() {
       rows[i].set(output[i] === undefined ? "end" : `${i}: ${output[i]}`, [each]);
     });
     rows[probabilities.length].set("product", [productOf(probabilities)]);
-    table.tBodies[0].replaceChildren(...rows.map((row) => row.element));
-  };
-  return { table, paint };
-}
-
-/** Score and weight of each character. */
-export function stepTable() {
-  const caption = make("caption");
-  const table = titledTable(caption, ["character", "score", "weight"], []);
-  const written = probabilityTable();
-  const element = foldedTables([table, written.table]);
-  /** @type {Row[]} */
-  let rows = [];
-  /** @param {Seen} seen @param {number} step */
-  const paint = (seen, step) => {
-    const { text, hidden, output, scores, weights } = seen.reading;
-    element.hidden = !output.length;
-    if (!output.length) return;
-    if (rows.length !== text.length + 1) {
-      rows = [...text, "total"].map(() => tableRow(2));
-      table.tBodies[0].replaceChildren(...rows.map((row) => row.element));
-    }
-    put(caption, { text: `step ${step}, “${output[step]}”: score and weight of each character of the text` });
-    text.forEach((each, i) => {
-      const name = `${i}: ${visible(each)}${hidden.includes(i) ? " (hidden)" : ""}`;
-      rows[i].set(name, [scores[step][i], weights[step][i]]);
-    });
-    written.paint(seen);
-    rows[text.length].set("total", ["", weights[step].reduce((sum, weight) => sum + weight, 0)]);
+    element.tBodies[0].replaceChildren(...rows.map((row) => row.element));
   };
   return { element, paint };
 }
