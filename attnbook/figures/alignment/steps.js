@@ -65,10 +65,11 @@ export function sentence(shown, weights, step) {
   return `${start}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
 }
 
-/** One box for each field: its gold span, over the steps that write it. @param {Translated} shown */
-export function goldBoxes({ fields, spans }) {
-  return Object.entries(spans).flatMap(([field, [start, end]]) => {
+/** A box for each field: its gold span, over the steps that write it. @param {Translated} shown */
+export function goldPath({ fields, spans }) {
+  const boxes = Object.entries(spans).map(([field, [start, end]]) => {
     const [first, last] = [fields.indexOf(field), fields.lastIndexOf(field)];
-    return first < 0 ? [] : [{ field, x: start, y: first, width: end - start, height: last - first + 1 }];
+    return first < 0 ? "" : `M${start} ${first}h${end - start}v${last - first + 1}h${start - end}z`;
   });
+  return boxes.join("");
 }

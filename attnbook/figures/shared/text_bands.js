@@ -52,22 +52,22 @@ function outputBand(onStep, label, otherName) {
     ) => {
       const count = Math.max(output.length, other?.length ?? 0);
       const differs = Array.from({ length: count }, (_, step) => Boolean(other) && output[step] !== other?.[step]);
-      /** @param {string} above @param {Node} middle @param {string} [under] */
-      const pile = (above, middle, under) => [
-        ...(other ? [make("small", { class: differs.includes(true) ? "other" : "other same", text: above })] : []),
+      const hasChanged = differs.includes(true);
+      /** @param {string} above @param {Element} middle @param {string} [under] */
+      const pile = (above, middle, under = "") => [
+        ...(other ? [make("small", { class: hasChanged ? "other" : "other same", text: above })] : []),
         middle,
-        ...(below.length ? [make("small", { class: "below", text: under ?? "" })] : []),
+        ...(below.length ? [make("small", { class: "below", text: under })] : []),
       ];
       const cells = differs.map((isOther, step) => {
-        const above = visible(other?.[step] ?? "");
-        const shown = { class: isOther ? "differs" : null };
+        const [above, shown] = [visible(other?.[step] ?? ""), { class: isOther ? "differs" : null }];
         if (step >= output.length) return make("span", shown, ...pile(above, make("span", { text: "·" })));
-        const names = [`step ${step}: ${quoted(output[step])}`, details[step]];
-        if (isOther) names.push(`${otherName}: ${above ? `“${above}”` : "nothing"}`);
+        const was = isOther ? `${otherName}: ${above ? `“${above}”` : "nothing"}` : "";
+        const name = [`step ${step}: ${quoted(output[step])}`, details[step], was].filter(Boolean).join(", ");
         // Not focusable, because the slider reaches the same steps by keyboard.
-        const named = { type: "button", tabindex: -1, "aria-label": names.filter(Boolean).join(", ") };
+        const attributes = { ...shown, type: "button", tabindex: -1, "aria-label": name };
         const letter = make("bdi", { text: visible(output[step]) });
-        const button = make("button", { ...shown, ...named }, ...pile(above, letter, below[step]));
+        const button = make("button", attributes, ...pile(above, letter, below[step]));
         button.addEventListener("click", () => onStep(step));
         return button;
       });
@@ -79,11 +79,7 @@ function outputBand(onStep, label, otherName) {
   /** @param {Translation} now */
   const paint = ({ output, other = null, details = [], below = [], step }) => {
     build(output, other, details, below);
-    [...row.children].forEach((each, i) =>
-      i === step && i < output.length
-        ? each.setAttribute("aria-current", "step")
-        : each.removeAttribute("aria-current"),
-    );
+    [...row.children].forEach((each, i) => put(each, { "aria-current": i === step ? "step" : null }));
   };
   return { element, paint };
 }
@@ -155,9 +151,8 @@ function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
     onBuild();
   });
   /** @param {Translation} now */
-  const paint = ({ text, weights, step, hidden = [], span = null, field = "", hasSpans = false }) => {
+  const paint = ({ text, weights, step, hidden = [], span = null, field = "" }) => {
     build(text);
-    columns.classList.toggle("plain-text", !hasSpans);
     const row = weights[step] ?? [];
     const peak = peakOf(row);
     parts.forEach((part, i) => part.paint(row[i] ?? 0, i === peak, hidden.includes(i), span, field));
@@ -168,7 +163,8 @@ function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
 /** The weights of all steps. @param {(step: number) => void} onStep @param {string} note @param {Element[]} over */
 function mapBand(onStep, note, over) {
   const map = heatmap({ rows: "output", columns: "text", onChoose: onStep, over });
-  const { element } = stage("All steps", { note, picture: [map.element], className: "all-steps" });
+  const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale")];
+  const { element } = stage("All steps", { note, about, picture: [map.element] });
   /** @param {Translation} now */
   const paint = ({ text, output, weights, step, hidden = [] }) => {
     element.hidden = !output.length;

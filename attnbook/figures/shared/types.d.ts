@@ -57,8 +57,7 @@ export interface Translation {
   /** What the step writes a part of. */
   field?: string;
   hidden?: number[];
-  /** Whether the text has gold spans, and that of the step. */
-  hasSpans?: boolean;
+  /** The gold span of the step. */
   span?: Ends | null;
   /** Sums of weights, before the total. */
   inside?: { name: string; weight: number | string }[];

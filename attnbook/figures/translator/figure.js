@@ -3,12 +3,22 @@
 /** @import { Seen, Traits, Translator } from "./types" */
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
+import { tableRow, titledTable } from "../shared/tables.js";
 import { textBands } from "../shared/text_bands.js";
 import { drawTrained, newestData } from "../shared/trained.js";
 import { field } from "./field.js";
 import { opened, translated } from "./model.js";
-import { probabilityTable } from "./table.js";
-import { certainty, describeStep, objection, probable, readingOf, refusal, textOf, verdict } from "./words.js";
+import {
+  certainty,
+  describeStep,
+  objection,
+  probable,
+  productOf,
+  readingOf,
+  refusal,
+  textOf,
+  verdict,
+} from "./words.js";
 
 const ALWAYS =
   "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
@@ -44,6 +54,22 @@ function actionsOf(model) {
   };
 }
 
+/** How probable each written character was, and all of them. */
+function probabilityTable() {
+  const caption = make("caption", { text: "output: probability of each character when the model wrote it" });
+  const element = titledTable(caption, ["character", "probability"], []);
+  const paint = (/** @type {Seen} */ { reading: { output, probabilities } }) => {
+    const rows = [...probabilities, productOf(probabilities)].map((each, i) => {
+      const row = tableRow(1);
+      const names = [...output.map((character, step) => `${step}: ${character}`), "end"].slice(0, probabilities.length);
+      row.set(names[i] ?? "product", [each]);
+      return row.element;
+    });
+    element.tBodies[0].replaceChildren(...rows);
+  };
+  return { element, paint };
+}
+
 /** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
 function parts(model, repaint) {
   const { characters } = model.get("shown");
@@ -76,6 +102,8 @@ function parts(model, repaint) {
     (/** @type {Translator} */ engine) => seenBy(model, engine),
   );
   let painted = "";
+  /** @type {Seen | null} */
+  let last = null;
   /** @param {Translator | null} engine @param {string} why it is not there */
   const paint = (engine, why) => {
     const seen = newest(engine);
@@ -97,7 +125,8 @@ function parts(model, repaint) {
     put(wrong, { text: objection(seen.reading) });
     // Not disabled, because the button would lose the focus when it is pressed.
     put(showAll, { "aria-disabled": !seen.reading.hidden.length });
-    probabilities.paint(seen);
+    if (seen !== last) probabilities.paint(seen);
+    last = seen;
     bands.paint({
       ...seen.reading,
       step,
