@@ -1,10 +1,11 @@
 // The alignment figure: a translation, and where the model attended before each of its characters.
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
+import { maskedSoftmax } from "../shared/attention.js";
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { textBands } from "../shared/text_bands.js";
-import { alignmentOf, goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
+import { goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
 
 /** @typedef {Shown & {translations: Translated[], date: number, step: number}} Traits */
 
@@ -43,7 +44,7 @@ function drawAlignment(place) {
     const step = within(model.get("step"), shown);
     select.value = String(date);
     if (drawn !== date) {
-      weights = alignmentOf(shown);
+      weights = shown.scores.map((row) => maskedSoftmax(row, row.length));
       put(outlines, { viewBox: `0 0 ${shown.text.length} ${Math.max(1, shown.output.length)}` });
       put(outline, { d: goldPath(shown) });
       bands.element.classList.toggle("plain-text", !Object.keys(shown.spans).length);

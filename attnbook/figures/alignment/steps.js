@@ -1,13 +1,7 @@
 // The alignment figure's sentences and numbers of a translation: pure functions.
 /** @import { Ends } from "../shared/types" */
 /** @import { Translated } from "./types" */
-import { maskedSoftmax } from "../shared/attention.js";
 import { peakOf, quoted } from "../shared/text_bands.js";
-
-/** The weights of all steps: [step][character of the text]. @param {Translated} shown */
-export function alignmentOf({ scores }) {
-  return scores.map((row) => maskedSoftmax(row, row.length));
-}
 
 /**
  * The gold span of a step's field: start, and the end after the last; null if it has none.

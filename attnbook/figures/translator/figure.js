@@ -38,20 +38,10 @@ function seenBy(model, engine) {
   return { reading, whole: hidden.length ? translated(engine, text).output : reading.output };
 }
 
-/** The changes that the controls make to the model. @param {Model<Traits>} model */
-function actionsOf(model) {
-  const set = setterOf(model);
-  return {
-    // Positions are those of the old text: in a new one nothing is hidden.
-    type: (/** @type {string} */ text) => text !== model.get("text") && set({ hidden: [], text }),
-    step: (/** @type {number} */ step) => set({ step }),
-    toggle(/** @type {number} */ position) {
-      const hidden = model.get("hidden");
-      const others = hidden.filter((each) => each !== position);
-      set({ hidden: others.length < hidden.length ? others : [...others, position].sort((a, b) => a - b) });
-    },
-    showAll: () => set({ hidden: [] }),
-  };
+/** Hide a position, or no longer. @param {number[]} hidden @param {number} position */
+function toggled(hidden, position) {
+  if (hidden.includes(position)) return hidden.filter((each) => each !== position);
+  return [...hidden, position].sort((a, b) => a - b);
 }
 
 /** How probable each written character was, and all of them. */
@@ -73,22 +63,23 @@ function probabilityTable() {
 /** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
 function parts(model, repaint) {
   const { characters } = model.get("shown");
-  const actions = actionsOf(model);
+  const set = setterOf(model);
   let problem = "";
-  const typed = field(model.get("examples"), characters, (text) => {
-    problem = refusal(text, characters);
-    if (!problem) actions.type(textOf(text, characters));
+  const typed = field(model.get("examples"), characters, (given) => {
+    problem = refusal(given, characters);
+    const text = textOf(given, characters);
+    // Positions are those of the old text: in a new one nothing is hidden.
+    if (!problem && text !== model.get("text")) set({ hidden: [], text });
     repaint(); // a model sends no event if the value is the same
   });
   const showAll = make("button", { type: "button", class: "show-all", text: "show all" });
-  showAll.addEventListener("click", () => model.get("hidden").length && actions.showAll());
-  const written = make("span", { class: "verdict" });
-  const [sure, wrong] = [make("span"), make("strong")];
+  showAll.addEventListener("click", () => model.get("hidden").length && set({ hidden: [] }));
+  const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
   const probabilities = probabilityTable();
   const bands = textBands({
-    onStep: actions.step,
-    onHide: actions.toggle,
+    onStep: (step) => set({ step }),
+    onHide: (position) => set({ hidden: toggled(model.get("hidden"), position) }),
     otherName: "before",
     note: "click one to hide it",
     about: [showAll],
