@@ -163,8 +163,8 @@ function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
 /** The weights of all steps. @param {(step: number) => void} onStep @param {string} note @param {Element[]} over */
 function mapBand(onStep, note, over) {
   const map = heatmap({ rows: "output", columns: "text", onChoose: onStep, over });
-  const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale")];
-  const { element } = stage("All steps", { note, about, picture: [map.element] });
+  const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale"), make("span", { text: note })];
+  const { element } = stage("All steps", { about, picture: [map.element] });
   /** @param {Translation} now */
   const paint = ({ text, output, weights, step, hidden = [] }) => {
     element.hidden = !output.length;
