@@ -60,6 +60,8 @@ export function heatCells() {
     for (const [shade, path] of paths) {
       put(path, { d: (found.get(shade) ?? []).map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("") });
     }
+    // Only those in use, in their own order: a map that is painted again is like a new one.
+    element.replaceChildren(seen, ...[...found.keys()].flatMap((shade) => paths.get(shade) ?? []));
   };
   return { element, paint };
 }
