@@ -234,18 +234,18 @@ export function textBands(options) {
   let now;
   const choose = (/** @type {number} */ step) => step !== now.step && options.onStep(step);
   const steps = stepper("step", choose);
-  const [said, table] = [readout(), stepTable()];
+  const [sentence, table] = [readout(), stepTable()];
   const bands = [
     outputBand(choose, steps.label, options.otherName),
     weightingBand({ ...options, onPoint: (key) => pointer.point(key), onBuild: () => pointer.point(null) }),
     mapBand(choose, options.mapNote ?? "", options.over ?? []),
   ];
   const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
-  const elements = [steps.element, ...bands.map((band) => band.element), ...(options.answer ?? []), said.element];
+  const elements = [steps.element, ...bands.map((band) => band.element), ...(options.answer ?? []), sentence.element];
   const root = make("div", { class: "text-bands" }, ...elements, numbers);
   const say = (/** @type {number | null} */ key) => {
     const isPointed = key !== null && now.output.length > 0;
-    said.set(isPointed ? describeKey(now, key) : now.sentence, isPointed);
+    sentence.set(isPointed ? describeKey(now, key) : now.sentence, isPointed);
   };
   const pointer = pointing(root, say);
   /** @param {Translation} shown */

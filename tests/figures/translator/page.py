@@ -56,12 +56,12 @@ def differences(
     rounded = [int(100 * weight + 0.5) for row in truth.weights.tolist() for weight in row]
     probabilities = truth.probabilities.tolist()
     peak = weights.index(max(weights)) if any(weights) else -1
-    said = verdict(truth.text, hidden, truth.output, whole)
+    answer = verdict(truth.text, hidden, truth.output, whole)
     expected = {
         "text": ["␣" if c.isspace() else c for c in truth.text],
         "output": truth.output,
         "before": whole if whole != truth.output else "",
-        "answer": f"{said} {certainty(probabilities)} {objection(truth.output)}".rstrip(),
+        "answer": f"{answer} {certainty(probabilities)} {objection(truth.output)}".rstrip(),
         "percents": pytest.approx([100 * p for p in probabilities[: len(truth.output)]], abs=0.51),
         "probabilities": pytest.approx([*probabilities, math.prod(probabilities)], abs=tolerance),
         "chosen": [step],
