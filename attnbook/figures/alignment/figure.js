@@ -1,11 +1,11 @@
 // The alignment figure: a translation, and where the model attended before each of its characters.
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
-import { isRightToLeft } from "../shared/characters.js";
-import { make, put, suppressShortcuts } from "../shared/elements.js";
+import { maskedSoftmax } from "../shared/attention.js";
+import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { heatBand, outputBand, stepTable, textBand } from "./pieces.js";
-import { alignmentOf, optionName, sentence } from "./steps.js";
+import { textBands } from "../shared/text_bands.js";
+import { goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
 
 /** @typedef {Shown & {translations: Translated[], date: number, step: number}} Traits */
 
@@ -14,58 +14,53 @@ function within(step, { output }) {
   return Math.max(0, Math.min(step, output.length - 1));
 }
 
-/**
- * Which text is shown, if there are several.
- * @param {Translated[]} translations
- * @param {(date: number) => void} onChoose
- */
-function dateChoice(translations, onChoose) {
-  const options = translations.map((shown, i) => make("option", { value: i, text: optionName(shown) }));
-  const select = make("select", { "aria-label": "date" }, ...options);
-  select.addEventListener("change", () => onChoose(Number(select.value)));
-  const element = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
-  element.hidden = translations.length === 1;
-  const paint = (/** @type {number} */ date) => {
-    select.value = String(date);
-  };
-  return { element, paint };
-}
-
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawAlignment(place) {
   const { model } = place;
   const translations = model.get("translations");
   /** @param {number} date @param {number} step */
   const choose = (date, step) => setterOf(model)({ date, step: within(step, translations[date]) });
-  const chooseStep = (/** @type {number} */ step) => choose(model.get("date"), step);
-  const choice = dateChoice(translations, (date) => choose(date, model.get("step")));
-  const [output, text, heat, table] = [outputBand(chooseStep), textBand(), heatBand(chooseStep), stepTable()];
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const elements = [choice.element, output.element, text.element, readout, heat.element, table.element];
+  const options = translations.map((shown, i) => make("option", { value: i, text: optionName(shown) }));
+  const select = make("select", { "aria-label": "date" }, ...options);
+  select.addEventListener("change", () => choose(Number(select.value), model.get("step")));
+  const choice = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
+  choice.hidden = translations.length === 1;
+  const outline = make("svg:path");
+  const outlines = make("svg:svg", { class: "gold-spans", preserveAspectRatio: "none", "aria-hidden": true }, outline);
+  const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
+  const bands = textBands({
+    onStep: (step) => choose(model.get("date"), step),
+    otherName: "expected",
+    note: "a full column is 1",
+    most: [36, 24],
+    mapNote: anySpans ? "outlined: gold spans" : "",
+    over: [outlines],
+  });
   /** @type {[number | null, number[][]]} */
   let [drawn, weights] = [null, []];
-  const build = (/** @type {Translated} */ shown, /** @type {Element} */ figure) => {
-    weights = alignmentOf(shown);
-    output.build(shown);
-    text.build(shown, isRightToLeft(shown.text));
-    heat.build(shown, weights);
-    table.build(shown);
-    suppressShortcuts(figure);
-  };
-  const paint = (/** @type {Element} */ figure) => {
+  const paint = () => {
     const date = model.get("date");
     const shown = translations[date];
     const step = within(model.get("step"), shown);
-    if (drawn !== date) build(shown, figure);
+    select.value = String(date);
+    if (drawn !== date) {
+      weights = shown.scores.map((row) => maskedSoftmax(row, row.length));
+      put(outlines, { viewBox: `0 0 ${shown.text.length} ${Math.max(1, shown.output.length)}` });
+      put(outline, { d: goldPath(shown) });
+      bands.element.classList.toggle("plain-text", !Object.keys(shown.spans).length);
+    }
     drawn = date;
-    choice.paint(date);
-    text.paint(weights, step);
-    heat.paint(step);
-    table.paint(weights, step);
-    put(readout, { text: sentence(shown, weights, step) });
-    output.paint(step); // last, because it measures the page
+    const { text, output, scores, fields } = shown;
+    const span = output.length ? goldOf(shown, step) : null;
+    const inside = span ? { name: `inside the ${fields[step]}`, weight: weightInside(weights[step], span) } : null;
+    bands.paint({
+      ...{ text, output, scores, weights, step, span, details: fields, field: fields[step] },
+      sentence: sentence(shown, weights, step),
+      other: otherOutput(shown),
+      inside: [inside ?? { name: "no gold span", weight: "" }],
+    });
   };
-  return mountFigure(place, { elements, traits: ["date", "step"], paint }).close;
+  return mountFigure(place, { elements: [choice, bands.element], traits: ["date", "step"], paint }).close;
 }
 
 export default { render: drawAlignment };

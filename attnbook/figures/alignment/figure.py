@@ -59,7 +59,11 @@ class AlignmentFigure(Figure):
 
     _esm = module("alignment/figure.js")
     _css = stylesheet(
-        "shared/theme.css", "shared/style.css", "shared/steps.css", "alignment/style.css"
+        "shared/theme.css",
+        "shared/style.css",
+        "shared/heatmap.css",
+        "shared/steps.css",
+        "alignment/style.css",
     )
 
     # Of each date: characters, field of each step, span of each field, scores [step][key].

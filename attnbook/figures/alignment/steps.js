@@ -1,18 +1,7 @@
 // The alignment figure's sentences and numbers of a translation: pure functions.
 /** @import { Ends } from "../shared/types" */
 /** @import { Translated } from "./types" */
-import { maskedSoftmax } from "../shared/attention.js";
-import { visible } from "../shared/characters.js";
-
-/** The weights of all steps: [step][character of the text]. @param {Translated} shown */
-export function alignmentOf({ scores }) {
-  return scores.map((row) => maskedSoftmax(row, row.length));
-}
-
-/** The first of the characters with the largest score. @param {number[]} scores */
-export function peakOf(scores) {
-  return scores.reduce((best, score, i) => (score > scores[best] ? i : best), 0);
-}
+import { peakOf, quoted } from "../shared/text_bands.js";
 
 /**
  * The gold span of a step's field: start, and the end after the last; null if it has none.
@@ -29,10 +18,9 @@ export function weightInside(weights, [start, end]) {
   return weights.slice(start, end).reduce((sum, weight) => sum + weight, 0);
 }
 
-/** The steps whose character is not the expected one. @param {Translated} shown */
-export function wrongSteps({ output, expected }) {
-  const wanted = [...expected];
-  return output.flatMap((character, step) => (expected && character !== wanted[step] ? [step] : []));
+/** The expected output, if it is another one. @param {Translated} shown */
+export function otherOutput({ output, expected }) {
+  return expected !== "" && expected !== output.join("") ? [...expected] : null;
 }
 
 /** The name of a text in the list; its direction is isolated from the name's. @param {Translated} shown */
@@ -46,15 +34,13 @@ export function optionName({ text, locale }) {
  * @param {Translated} shown
  * @param {number} step
  */
-export function written(shown, step) {
-  const { output, expected, fields } = shown;
-  const field = fields[step];
-  const quoted = `"${visible(output[step])}"`;
-  const wanted = [...expected][step];
-  const wrong = wrongSteps(shown).includes(step) ? ` where ${wanted ? `"${wanted}"` : "nothing"} is expected` : "";
-  if (!expected) return quoted;
-  if (field) return `${quoted}${wrong}, ${/\d/.test(output[step]) ? "a digit of" : "at a position of"} the ${field}`;
-  return `${quoted}${wrong}${output[step] === "-" ? ", a hyphen" : ""}: no gold span`;
+export function written({ output, expected, fields }, step) {
+  const [character, field, wanted] = [output[step], fields[step], [...expected][step]];
+  if (!expected) return quoted(character);
+  const wrong = character === wanted ? "" : ` where ${wanted ? quoted(wanted) : "nothing"} is expected`;
+  if (field)
+    return `${quoted(character)}${wrong}, ${/\d/.test(character) ? "a digit of" : "at a position of"} the ${field}`;
+  return `${quoted(character)}${wrong}${character === "-" ? ", a hyphen" : ""}: no gold span`;
 }
 
 /**
@@ -65,18 +51,19 @@ export function written(shown, step) {
  */
 export function sentence(shown, weights, step) {
   if (!shown.output.length) return "The model wrote nothing for this text.";
-  const peak = peakOf(shown.scores[step]);
+  const peak = peakOf(weights[step]);
   const gold = goldOf(shown, step);
-  const start = `Step ${step} writes ${written(shown, step)}. The peak is on "${visible(shown.text[peak])}"`;
+  const start = `Step ${step} writes ${written(shown, step)}. The peak is on ${quoted(shown.text[peak])}`;
   if (!gold) return `${start}, with ${weights[step][peak].toFixed(3)} of the weight.`;
   const side = gold[0] <= peak && peak < gold[1] ? "inside" : "outside";
   return `${start}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
 }
 
-/** One box for each field: its gold span, over the steps that write it. @param {Translated} shown */
-export function goldBoxes({ fields, spans }) {
-  return Object.entries(spans).flatMap(([field, [start, end]]) => {
+/** A box for each field: its gold span, over the steps that write it. @param {Translated} shown */
+export function goldPath({ fields, spans }) {
+  const boxes = Object.entries(spans).map(([field, [start, end]]) => {
     const [first, last] = [fields.indexOf(field), fields.lastIndexOf(field)];
-    return first < 0 ? [] : [{ field, x: start, y: first, width: end - start, height: last - first + 1 }];
+    return first < 0 ? "" : `M${start} ${first}h${end - start}v${last - first + 1}h${start - end}z`;
   });
+  return boxes.join("");
 }

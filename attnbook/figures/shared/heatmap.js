@@ -42,10 +42,14 @@ export function heatCells() {
   const element = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-cells" }, seen);
   /** @type {Map<number, SVGPathElement>} */
   const paths = new Map();
-  /** @param {number[][]} weights @param {boolean[][]} [visible] else all are */
-  const paint = (weights, visible = weights.map((row) => row.map(() => true))) => {
+  /** @type {unknown[]} */
+  let painted = [];
+  /** Draws the same arrays only once. @param {number[][]} weights @param {boolean[][]} [visible] else all are */
+  const paint = (weights, visible) => {
+    if (painted[0] === weights && painted[1] === visible) return;
+    painted = [weights, visible];
     put(element, { viewBox: `0 0 ${Math.max(1, weights[0]?.length ?? 0)} ${Math.max(1, weights.length)}` });
-    put(seen, { d: visiblePath(visible) });
+    put(seen, { d: visiblePath(visible ?? weights.map((row) => row.map(() => true))) });
     const found = cellsByShade(weights);
     for (const shade of found.keys()) {
       if (paths.has(shade)) continue;
@@ -56,6 +60,8 @@ export function heatCells() {
     for (const [shade, path] of paths) {
       put(path, { d: (found.get(shade) ?? []).map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("") });
     }
+    // Only those in use, in their own order: a map that is painted again is like a new one.
+    element.replaceChildren(seen, ...[...found.keys()].flatMap((shade) => paths.get(shade) ?? []));
   };
   return { element, paint };
 }

@@ -1,6 +1,4 @@
-// Where the reader types a date, chooses an example, and hides characters from attention.
-import { visible } from "../shared/characters.js";
-import { slider } from "../shared/controls.js";
+// Where the reader types a date, or chooses an example.
 import { make, put, uniqueName } from "../shared/elements.js";
 import { textOf } from "./words.js";
 
@@ -37,46 +35,4 @@ export function field(examples, characters, onType) {
     select.value = examples.includes(text) ? text : "";
   };
   return { element, setStatus, show };
-}
-
-/**
- * Hide a character by native controls: a range that points at one, a box that hides it.
- * @param {(position: number, gone: boolean) => void} onHide
- * @param {() => void} onShowAll
- * @param {(position: number) => void} onPoint
- */
-export function hiding(onHide, onShowAll, onPoint) {
-  /** @type {string[]} */
-  let text = [];
-  /** @type {number[]} */
-  let hidden = [];
-  let position = 0;
-  const control = slider("character", { min: 0, max: 0, step: 1 }, (value) => point(value));
-  const [box, name] = [make("input", { type: "checkbox" }), make("span")];
-  const label = make("label", {}, box, name);
-  const all = make("button", { type: "button", text: "show all" });
-  box.addEventListener("change", () => onHide(position, box.checked));
-  all.addEventListener("click", () => hidden.length && onShowAll());
-  const element = make("div", { class: "hiding" }, control.label, control.input, label, all);
-  const paintPosition = () => {
-    const named = `“${visible(text[position])}”`;
-    put(control.input, { max: text.length - 1 });
-    control.set(position, `${position}, ${named}`);
-    put(name, { text: `hide ${named} from attention` });
-    box.checked = hidden.includes(position);
-    // Not disabled, because the button would lose the focus when it is pressed.
-    put(all, { "aria-disabled": !hidden.length });
-    onPoint(position);
-  };
-  /** @param {number} value */
-  const point = (value) => {
-    position = value;
-    paintPosition();
-  };
-  /** @param {string[]} characters @param {number[]} gone */
-  const paint = (characters, gone) => {
-    [text, hidden] = [characters, gone];
-    point(Math.min(position, text.length - 1));
-  };
-  return { element, paint, point };
 }

@@ -3,12 +3,22 @@
 /** @import { Seen, Traits, Translator } from "./types" */
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
+import { tableRow, titledTable } from "../shared/tables.js";
+import { textBands } from "../shared/text_bands.js";
 import { drawTrained, newestData } from "../shared/trained.js";
-import { field, hiding } from "./field.js";
+import { field } from "./field.js";
 import { opened, translated } from "./model.js";
-import { mapBand, outputBand, textBand } from "./rows.js";
-import { stepTable } from "./table.js";
-import { certainty, describeStep, objection, readingOf, refusal, textOf, verdict } from "./words.js";
+import {
+  certainty,
+  describeStep,
+  objection,
+  probable,
+  productOf,
+  readingOf,
+  refusal,
+  textOf,
+  verdict,
+} from "./words.js";
 
 const ALWAYS =
   "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
@@ -28,78 +38,97 @@ function seenBy(model, engine) {
   return { reading, whole: hidden.length ? translated(engine, text).output : reading.output };
 }
 
-/** The changes that the controls make to the model. @param {Model<Traits>} model */
-function actionsOf(model) {
-  const set = setterOf(model);
-  return {
-    // Positions are those of the old text: in a new one nothing is hidden.
-    type: (/** @type {string} */ text) => text !== model.get("text") && set({ hidden: [], text }),
-    step: (/** @type {number} */ step) => set({ step }),
-    hide(/** @type {number} */ position, /** @type {boolean} */ gone) {
-      const others = model.get("hidden").filter((each) => each !== position);
-      set({ hidden: gone ? [...others, position].sort((a, b) => a - b) : others });
-    },
-    showAll: () => set({ hidden: [] }),
+/** Hide a position, or no longer. @param {number[]} hidden @param {number} position */
+function toggled(hidden, position) {
+  if (hidden.includes(position)) return hidden.filter((each) => each !== position);
+  return [...hidden, position].sort((a, b) => a - b);
+}
+
+/** How probable each written character was, and all of them. */
+function probabilityTable() {
+  const caption = make("caption", { text: "output: probability of each character when the model wrote it" });
+  const element = titledTable(caption, ["character", "probability"], []);
+  const paint = (/** @type {Seen} */ { reading: { output, probabilities } }) => {
+    const rows = [...probabilities, productOf(probabilities)].map((each, i) => {
+      const row = tableRow(1);
+      const names = [...output.map((character, step) => `${step}: ${character}`), "end"].slice(0, probabilities.length);
+      row.set(names[i] ?? "product", [each]);
+      return row.element;
+    });
+    element.tBodies[0].replaceChildren(...rows);
   };
+  return { element, paint };
 }
 
 /** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
 function parts(model, repaint) {
   const { characters } = model.get("shown");
-  const actions = actionsOf(model);
+  const set = setterOf(model);
   let problem = "";
-  const typed = field(model.get("examples"), characters, (text) => {
-    problem = refusal(text, characters);
-    if (!problem) actions.type(textOf(text, characters));
+  const typed = field(model.get("examples"), characters, (given) => {
+    problem = refusal(given, characters);
+    const text = textOf(given, characters);
+    // Positions are those of the old text: in a new one nothing is hidden.
+    if (!problem && text !== model.get("text")) set({ hidden: [], text });
     repaint(); // a model sends no event if the value is the same
   });
-  const output = outputBand(actions.step);
-  const text = textBand((position, gone) => {
-    hide.point(position);
-    actions.hide(position, gone);
+  const showAll = make("button", { type: "button", class: "show-all", text: "show all" });
+  showAll.addEventListener("click", () => model.get("hidden").length && set({ hidden: [] }));
+  const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
+  const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
+  const probabilities = probabilityTable();
+  const bands = textBands({
+    onStep: (step) => set({ step }),
+    onHide: (position) => set({ hidden: toggled(model.get("hidden"), position) }),
+    otherName: "before",
+    note: "click one to hide it",
+    about: [showAll],
+    most: [28, 12],
+    answer: [answer],
+    tables: [probabilities.element, make("p", { class: "note", text: ALWAYS })],
   });
-  const hide = hiding(actions.hide, actions.showAll, text.point);
-  const [map, numbers] = [mapBand(actions.step), stepTable()];
-  const answer = make("p", { class: "verdict", "aria-live": "polite" });
-  const [sure, wrong] = [make("span"), make("strong")];
-  const doubt = make("p", { class: "certainty", "aria-live": "polite" }, sure, wrong);
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const bands = [output.element, text.element, hide.element, readout, map.element, numbers.element];
-  const summary = make("div", { class: "answer" }, answer, doubt);
-  const rest = make("div", {}, summary, make("p", { class: "note", text: ALWAYS }), ...bands);
   const newest = newestData(
     () => [model.get("text"), model.get("hidden")],
     () => storedOf(model),
     (/** @type {Translator} */ engine) => seenBy(model, engine),
   );
-  let written = "";
+  let painted = "";
+  /** @type {Seen | null} */
+  let last = null;
   /** @param {Translator | null} engine @param {string} why it is not there */
   const paint = (engine, why) => {
     const seen = newest(engine);
     const now = model.get("text");
     const shown = seen.reading.text.join("");
     const step = Math.max(0, Math.min(model.get("step"), seen.reading.output.length - 1));
-    if (written !== now) {
+    if (painted !== now) {
       typed.show(now); // text that cannot be read stays in the field
       problem = "";
     }
-    written = now;
+    painted = now;
     if (problem) typed.setStatus(`${problem} Still shown: ${shown}`, true);
-    else typed.setStatus(why, Boolean(why));
+    else typed.setStatus(why, false);
     // While new text waits for the model, the old translation is shown.
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
-    put(rest, { class: problem || old ? "stale" : "" });
-    put(answer, { text: verdict(seen.reading, seen.whole) });
+    bands.element.classList.toggle("stale", Boolean(problem) || old);
+    put(written, { text: `${verdict(seen.reading, seen.whole)} ` });
     put(sure, { text: `${certainty(seen.reading)} ` });
     put(wrong, { text: objection(seen.reading) });
-    put(readout, { text: describeStep(seen.reading, step) });
-    output.paint(seen, step);
-    text.paint(seen, step);
-    hide.paint(seen.reading.text, seen.reading.hidden);
-    map.paint(seen, step);
-    numbers.paint(seen, step);
+    // Not disabled, because the button would lose the focus when it is pressed.
+    put(showAll, { "aria-disabled": !seen.reading.hidden.length });
+    if (seen !== last) probabilities.paint(seen);
+    last = seen;
+    bands.paint({
+      ...seen.reading,
+      step,
+      sentence: describeStep(seen.reading, step),
+      other: seen.whole,
+      details: seen.reading.probabilities.map((each) => `probability ${probable(each)}`),
+      below: seen.reading.output.map((_, i) => (100 * seen.reading.probabilities[i]).toFixed(0)),
+      inside: [],
+    });
   };
-  return { elements: [typed.element, rest], paint };
+  return { elements: [typed.element, bands.element], paint };
 }
 
 export default {

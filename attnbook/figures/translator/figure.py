@@ -66,7 +66,11 @@ class TranslatorFigure(TrainedFigure):
 
     _esm = module("translator/figure.js")
     _css = stylesheet(
-        "shared/theme.css", "shared/style.css", "shared/steps.css", "translator/style.css"
+        "shared/theme.css",
+        "shared/style.css",
+        "shared/heatmap.css",
+        "shared/steps.css",
+        "translator/style.css",
     )
 
     text = traitlets.Unicode().tag(sync=True)

@@ -1,7 +1,7 @@
 // The translator figure's sentences of a typed text, an answer and a step: pure functions.
 /** @import { Reading, Stored } from "./types" */
-import { visible } from "../shared/characters.js";
 import { decimals } from "../shared/controls.js";
+import { peakOf, quoted } from "../shared/text_bands.js";
 import { weightsOf } from "./model.js";
 
 export const MOST = 64; // characters: twice the longest date that was learned
@@ -33,7 +33,7 @@ export function refusal(typed, characters) {
   const wrong = [...new Set(text.filter((character) => !characters.includes(character)))];
   if (!text.length) return "Type a date, as people write it.";
   if (wrong.length) {
-    const named = wrong.slice(0, NAMED).map((character) => `“${visible(character)}”`);
+    const named = wrong.slice(0, NAMED).map(quoted);
     const rest = wrong.length > NAMED ? [`${wrong.length - NAMED} more`] : [];
     return `The model knows no ${joinNames([...named, ...rest])}: no date that it learned from has that.`;
   }
@@ -90,19 +90,13 @@ export function objection({ output }) {
   return isDate(text) ? "" : `${text || NOTHING} is not a real date.`;
 }
 
-/** The first position with the most weight; -1 if there is no weight. @param {number[]} weights */
-export function peakOf(weights) {
-  const most = Math.max(...weights);
-  return most > 0 ? weights.indexOf(most) : -1;
-}
-
 /** Where a step attended. @param {Reading} reading @param {number} step */
 export function describeStep({ text, output, weights, probabilities }, step) {
   if (!output.length) return "The model wrote nothing for this text.";
   const peak = peakOf(weights[step]);
   const wrote = `Step ${step} writes “${output[step]}”, probability ${probable(probabilities[step])}`;
   if (peak < 0) return `${wrote}, with nothing left to attend to: its context is 0.`;
-  return `${wrote}. Most weight is on “${visible(text[peak])}” at ${peak}: ${decimals(weights[step][peak])}.`;
+  return `${wrote}. Most weight is on ${quoted(text[peak])} at ${peak}: ${decimals(weights[step][peak])}.`;
 }
 
 /**

@@ -178,15 +178,15 @@ def visible(character: str) -> str:
 def expected_sentence(facts: dict[str, Any], step: int) -> str:
     """The sentence of a step."""
     wrote, wanted = facts["output"][step], facts["expected"][step : step + 1]
-    start = f'Step {step} writes "{wrote}"'
+    start = f"Step {step} writes “{wrote}”"
     if facts["expected"] and wrote != wanted:
-        start += f' where "{wanted}" is expected' if wanted else " where nothing is expected"
+        start += f" where “{wanted}” is expected" if wanted else " where nothing is expected"
     if facts["field"]:
         kind = "a digit of" if wrote.isdigit() else "at a position of"
         start += f", {kind} the {facts['field']}"
     elif facts["expected"]:
         start += f"{', a hyphen' * (wrote == '-')}: no gold span"
-    start += f'. The peak is on "{visible(facts["text"][facts["peak"]])}"'
+    start += f". The peak is on “{visible(facts['text'][facts['peak']])}”"
     if facts["span"] is None:
         return f"{start}, with {max(facts['weights']):.3f} of the weight."
     side = "inside" if facts["peak"] in range(*facts["span"]) else "outside"

@@ -82,7 +82,7 @@ def test_a_tap_chooses_a_step(show):
         buttons.nth(step).tap()
         check(step)
     assert shown.saves() == saves + 3
-    rows = figure.locator(".heat-rows")  # of the small picture of all steps
+    rows = figure.locator(".heat-picture")
     rows.scroll_into_view_if_needed()
     box = rows.bounding_box()
     for step, share in ((7, 0.8), (0, 0.2), (9, 0.8)):
@@ -93,17 +93,16 @@ def test_a_tap_chooses_a_step(show):
 
 def test_a_wrong_character_is_marked_and_the_expected_one_is_above_it(show):
     _, figure, state, _ = show("failing", NARROW)
-    row, wrong = figure.locator(".expected-row"), figure.locator(".output-row .wrong")
-    assert row.is_visible()
-    assert row.locator("bdi").all_inner_texts() == list("1453-05-29")
-    assert row.locator("small").inner_text() == "expected"
-    wanted = row.locator(".differs").all_inner_texts()
-    assert len(wanted) == wrong.count() > 0
-    for character, button in zip(wanted, wrong.all(), strict=True):
-        assert f'wrong, expected "{character}"' in button.get_attribute("aria-label")
+    others, wrong = figure.locator(".output-row .other"), figure.locator(".output-row .differs")
+    assert others.all_inner_texts() == [*"1453-05-29", "expected"]
+    assert wrong.count() > 0
+    for button in wrong.all():
+        wanted = button.locator(".other")
+        assert f"expected: “{wanted.inner_text()}”" in button.get_attribute("aria-label")
+        above, below = (part.bounding_box() for part in (wanted, button.locator("bdi")))
+        assert above["y"] + above["height"] <= below["y"] + 1
     date_choice(figure).select_option("1")
-    assert not row.is_visible()
-    assert wrong.count() == 0
+    assert others.count() == wrong.count() == 0
     assert disagreements(figure, "failing", state) == []
 
 
@@ -112,7 +111,7 @@ def test_an_empty_output_is_reported(show):
     assert figure.locator(".readout").inner_text() == "The model wrote nothing for this text."
     assert slider(figure, "step").get_attribute("max") == "0"
     assert not figure.locator(".heatmap").is_visible()
-    assert not figure.locator("details").is_visible()
+    assert not figure.locator(".data-tables").is_visible()
     assert figure.locator(".column bdi").all_inner_texts() == [*"cd␣12"]
 
 
@@ -122,7 +121,7 @@ LEFTS = """figure => [...figure.querySelectorAll('.column bdi')].map(
 
 def test_hebrew_is_shown_in_reading_order_with_a_note(show):
     figure = show(at=(HEBREW, 0)).figure
-    note = figure.locator(".reading-note")
+    note = figure.locator(".note")
     assert "from right to left" in note.inner_text()
     assert figure.evaluate(LEFTS) == sorted(figure.evaluate(LEFTS))
     date_choice(figure).select_option(str(GERMAN))
@@ -133,12 +132,12 @@ def test_controls_are_native_and_have_names_and_values(show):
     _, figure, state, _ = show(at=(GERMAN, MONTH))
     steps = slider(figure, "step")
     assert [steps.get_attribute(name) for name in ("min", "max", "step")] == ["0", "9", "1"]
-    assert steps.get_attribute("aria-valuetext") == '6 of 9: "3", month'
+    assert steps.get_attribute("aria-valuetext") == "6 of 9: “3”, month"
     options = date_choice(figure).locator("option").all_inner_texts()
     assert options[GERMAN] == "de: \u20689. März 1987\u2069"
     assert len(options) == len(state["translations"])
-    live = figure.locator("[aria-live=polite]")
-    assert live.inner_text().startswith('Step 6 writes "3", a digit of the month. The peak is')
+    readout = figure.locator(".readout").inner_text()
+    assert readout.startswith("Step 6 writes “3”, a digit of the month. The peak is")
     heads = figure.locator("th[scope=col]").all_text_contents()
     assert heads == ["character", "score", "weight"]
     assert "step 6" in figure.locator("caption").text_content()
@@ -162,15 +161,43 @@ def test_a_shorter_output_shows_its_last_step(show):
     assert read_position(shown.figure) == (0, 0)
 
 
-INSIDE = """figure => {
-    const box = figure.querySelector('.written').parentElement.getBoundingClientRect();
-    const cell = figure.querySelector('[aria-current]').getBoundingClientRect();
-    return cell.left >= box.left - 1 && cell.right <= box.right + 1;
-}"""
+LIT = "figure => [...figure.querySelectorAll('.lit')].map(e => [e.localName, e.dataset.key])"
 
 
-def test_the_chosen_character_of_a_long_output_is_visible(show):
-    shown = show("strings", NARROW)
-    for step in (15, 0, 14):
-        shown.set(step=step)
-        assert shown.figure.evaluate(INSIDE)
+def test_the_character_that_is_pointed_at_is_lit_everywhere(show):
+    _, figure, state, _ = show(at=(GERMAN, MONTH))
+    columns, picture = figure.locator(".column"), figure.locator(".heat-picture")
+    box, mark = picture.bounding_box(), figure.locator(".heat-column")
+
+    def check(key):
+        assert figure.evaluate(LIT) == [[name, str(key)] for name in ("button", "bdi", "tr")]
+        left = box["x"] + box["width"] * key / columns.count()
+        assert mark.bounding_box()["x"] == pytest.approx(left, abs=1)
+        assert disagreements(figure, "book", state) == []
+
+    columns.nth(3).hover()
+    check(3)
+    picture.hover(position={"x": box["width"] * 4.5 / columns.count(), "y": 5})
+    check(4)
+    columns.first.focus()
+    figure.page.keyboard.press("ArrowRight")
+    check(1)
+    figure.page.mouse.move(0, 0)
+    assert figure.evaluate(LIT) == []
+    assert disagreements(figure, "book", state) == []
+
+
+ORDER = """figure => ['select', '.stepper', '.output-row', '.columns', '.heat-picture', '.readout',
+    'summary'].map(part => figure.querySelector(part).getBoundingClientRect().top)"""
+
+
+def test_controls_are_above_the_bands_and_all_fits_on_a_phone(alone):
+    figure = figure_of("book")
+    figure.action = "Choose a date and move the slider: does the largest weight lie in the bracket?"
+    figure.caption = "Where the translator attends before it writes each character."
+    with alone(figure, width=NARROW) as (tab, shown):
+        tops = shown.evaluate(ORDER)
+        assert tops == sorted(tops)
+        for date in range(len(LOCALES)):
+            tab.evaluate("date => models[0].set('date', date)", date)
+            assert shown.bounding_box()["height"] <= 740, date

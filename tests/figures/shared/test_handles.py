@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from attnbook.figures import ScalingFigure
-from tests.figures.alignment.cases import figure_of
 from tests.figures.attention.cases import CASES
 from tests.figures.online.cases import figure_of as online_of
 from tests.figures.pooling.cases import CASES as POOLING
@@ -16,7 +15,6 @@ from tests.tools.site.site_checks import NARROW, WIDE
 
 # A figure, its slider, the part at the handle, and where in it: its left end is 0, its right end 1.
 HANDLES = {
-    "alignment": (lambda: figure_of("failing"), "step", ".output-row [aria-current]", 0.5),
     "attention": (CASES["toy"]().figure, "valid_lens[0]", ".axis .padding", 0),
     "online": (lambda: online_of("a small last block"), "step", ".bars", "the slider's value"),
     "pooling": (POOLING["few"], "query", ".at-query", 0.5),
@@ -24,7 +22,7 @@ HANDLES = {
     "scaling": (lambda: ScalingFigure(*SCALING["a chapter's"]()), "d", ".marker", 0.5),
 }
 # What else is drawn above the track.
-HIDDEN = """.padding, .keys, .output-row, .at-query, .key-ticks { visibility: hidden }
+HIDDEN = """.padding, .keys, .at-query, .key-ticks { visibility: hidden }
     :focus-visible { outline: 0 !important }"""
 
 

@@ -22,18 +22,18 @@ LONG = "keskiviikkona 9. syyskuuta 1987 ja 10. maaliskuuta 2011"
 READ = reading("""
     text: texts('.column bdi'),
     output: texts('.output-row bdi').join(''),
-    before: texts('.before-row:not(.same) bdi').join(''),
-    verdict: figure.querySelector('.verdict').textContent,
-    certainty: figure.querySelector('.certainty').textContent.trim(),
-    percents: texts('.probability-row bdi').map(Number),
+    before: texts('.output-row > :not(.row-names) .other:not(.same)').join(''),
+    answer: figure.querySelector('.answer').textContent.trim(),
+    percents: texts('.output-row button .below').map(Number),
     probabilities: bodies()[1].flat(),
     sentence: figure.querySelector('.readout').textContent,
     chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
     hidden: where('.column', (e) => e.ariaPressed === 'true'),
+    pointed: where('.column', (e) => e.classList.contains('lit')),
     bars: all('.bar').map((e) => Number(e.style.scale.split(' ').at(-1))),
     numbers: bodies()[0].slice(0, -1),
     map: shaded(),
-    mark: Number(figure.querySelector('.heat-mark').style.getPropertyValue('--at')),
+    mark: Number(figure.querySelector('.heat-focus').style.getPropertyValue('--at')),
 """)
 
 
@@ -56,12 +56,12 @@ def differences(
     rounded = [int(100 * weight + 0.5) for row in truth.weights.tolist() for weight in row]
     probabilities = truth.probabilities.tolist()
     peak = weights.index(max(weights)) if any(weights) else -1
+    answer = verdict(truth.text, hidden, truth.output, whole)
     expected = {
         "text": ["␣" if c.isspace() else c for c in truth.text],
         "output": truth.output,
         "before": whole if whole != truth.output else "",
-        "verdict": verdict(truth.text, hidden, truth.output, whole),
-        "certainty": f"{certainty(probabilities)} {objection(truth.output)}".rstrip(),
+        "answer": f"{answer} {certainty(probabilities)} {objection(truth.output)}".rstrip(),
         "percents": pytest.approx([100 * p for p in probabilities[: len(truth.output)]], abs=0.51),
         "probabilities": pytest.approx([*probabilities, math.prod(probabilities)], abs=tolerance),
         "chosen": [step],
@@ -75,16 +75,15 @@ def differences(
         "mark": step,
     }
     wrong = [name for name, value in expected.items() if found[name] != value]
-    peak_text = f"“{expected['text'][peak]}” at {peak}: " if peak >= 0 else "its context is 0."
-    return wrong + ["sentence"] * (peak_text not in found["sentence"])
+    part = f"“{expected['text'][peak]}” at {peak}: " if peak >= 0 else "its context is 0."
+    for key in found["pointed"]:
+        part = f"“{expected['text'][key]}” at position {key} "
+        part += "is hidden: its weight is 0." if key in hidden else "has the score "
+    return wrong + ["sentence"] * (part not in found["sentence"])
 
 
 def field(figure: Locator) -> Locator:
     return figure.get_by_role("textbox", name="your date")
-
-
-def box(figure: Locator) -> Locator:
-    return figure.get_by_role("checkbox")
 
 
 def get_status(figure: Locator) -> Locator:

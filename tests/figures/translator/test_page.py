@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from playwright.sync_api import expect
 
+from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.dates import LOCALES, make_dates
 from tests.figures.shared.page import slider
@@ -18,7 +19,6 @@ from tests.figures.translator.page import (
     READ,
     ROOM,
     TEXT,
-    box,
     differences,
     disagreements,
     field,
@@ -44,7 +44,7 @@ def test_each_step_shows_where_the_model_attended(show):
     for key, step in (("Home", 0), ("ArrowRight", 1), ("End", 9)):
         slider(figure, "step").press(key)
         check(step)
-    button, rows = figure.locator(".output-row button").nth(4), figure.locator(".heat-rows")
+    button, rows = figure.locator(".output-row button").nth(4), figure.locator(".heat-picture")
     button.click()
     check(4)
     rows.click(position={"x": 60, "y": rows.bounding_box()["height"] * 0.65})
@@ -77,32 +77,32 @@ def test_a_tap_hides_a_character_and_a_second_shows_it(show):
         column.tap()
         python.hidden = hidden
         assert disagreements(figure, python) == []
-        expect(slider(figure, "character")).to_have_value("3")
-        expect(figure.locator("[data-pointed] bdi")).to_have_text("M")
-        expect(box(figure)).to_be_checked(checked=bool(hidden))
+        expect(figure.locator(".lit bdi")).to_have_text("M")
+        expect(column).to_have_attribute("aria-pressed", "true" if hidden else "false")
     assert shown.saves() == saves + 2
 
 
-def test_range_and_box_hide_by_keyboard_and_changes_are_marked(show):
+def test_keys_hide_characters_and_changes_are_marked(show):
     shown, figure, python = show()
-    position, changed = slider(figure, "character"), figure.locator(".output-row .changed")
-    position.press("Home")
+    figure.locator(".column").first.focus()
     for hidden in MONTH:
-        for _ in range(hidden - int(position.input_value())):
-            position.press("ArrowRight")
-        box(figure).press("Space")
+        for _ in range(hidden - (python.hidden[-1] if python.hidden else 0)):
+            figure.page.keyboard.press("ArrowRight")
+        figure.page.keyboard.press("Space")
         python.hidden = [*python.hidden, hidden]
         assert disagreements(figure, python) == []
+    expect(figure.get_by_role("button", name="hide character 6, “z”")).to_be_focused()
     verdict = "Without “März” it writes 1987-09-09 instead of 1987-03-09."
     expect(figure.locator(".verdict")).to_have_text(verdict)
-    expect(figure.get_by_label("hide “z” from attention")).to_be_checked()
     assert figure.evaluate(READ)["before"] == "1987-03-09"
-    expect(changed).to_have_attribute("aria-label", "step 6: “9”, probability 0.999, was “3”")
+    changed = figure.locator(".output-row button.differs")
+    expect(changed).to_have_attribute("aria-label", "step 6: “9”, probability 0.999, before: “3”")
     figure.get_by_role("button", name="show all").press("Enter")
     python.hidden = []
     assert disagreements(figure, python) == []
-    expect(figure.get_by_role("button", name="show all")).to_be_disabled()
-    expect(figure.get_by_role("button", name="show all")).to_be_focused()
+    show_all = figure.get_by_role("button", name="show all")
+    expect(show_all).to_be_disabled()
+    expect(show_all).to_be_focused()
     expect(changed).to_have_count(0)
     assert shown.get("hidden") == [[]]
 
@@ -116,10 +116,11 @@ def test_an_example_can_be_chosen_and_typed_text_is_none(show):
     python.text = HEBREW
     assert disagreements(figure, python) == []
     expect(field(figure)).to_have_value(HEBREW)
-    expect(figure.locator(".stage .note")).to_contain_text("from right to left")
+    order = figure.locator(".columns + .note")
+    expect(order).to_contain_text("from right to left")
     field(figure).fill("5/1/2000")
     expect(choice).to_have_value("")
-    expect(figure.locator(".stage .note")).to_be_empty()
+    expect(order).to_be_empty()
 
 
 def test_a_new_text_hides_nothing_and_keeps_the_step(show):
@@ -132,17 +133,29 @@ def test_a_new_text_hides_nothing_and_keeps_the_step(show):
     assert shown.get("hidden") == [[]]
 
 
-TOPS = """figure => [...figure.querySelectorAll('.written, .columns, .hiding, .heatmap')].map(
-    e => e.getBoundingClientRect().y - figure.getBoundingClientRect().y)"""
+TOPS = """figure => ['.stepper', '.output-row', '.columns', '.heat-picture', '.answer'].map(
+    part => figure.querySelector(part).getBoundingClientRect().y
+        - figure.getBoundingClientRect().y)"""
 
 
 def test_nothing_moves_when_characters_are_hidden_or_the_text_is_wrong(show):
     figure = show(width=NARROW).figure
     before = figure.evaluate(TOPS)
-    assert len(before) == 4
+    assert before == sorted(before)
     for position in MONTH:
         figure.locator(".column").nth(position).click()
         assert figure.evaluate(TOPS) == before
     for typed in ("!?%&", "", TEXT):
         field(figure).fill(typed)
         assert figure.evaluate(TOPS) == before, typed
+
+
+def test_it_fits_on_a_phone(alone):
+    action = "Click the four letters of “März” to hide them from attention: "
+    action += "which month does the model write now?"
+    caption = "A trained translator, and where it attends before each character."
+    texts = {"examples": [TEXT, HEBREW], "action": action, "caption": caption}
+    figures = [TranslatorFigure(hidden=hidden, **texts) for hidden in ([], MONTH)]
+    with alone(*figures, width=NARROW) as (_, shown):
+        for figure in shown.all():
+            assert figure.bounding_box()["height"] <= 740

@@ -1,0 +1,266 @@
+// A translation over its steps, in three bands: the output, the weights of the text, and all steps.
+/** @import { Ends, Row, Translation } from "./types" */
+import { columnsFor, isRightToLeft, visible } from "./characters.js";
+import { decimals, walkAlong } from "./controls.js";
+import { make, put, suppressShortcuts } from "./elements.js";
+import { heatmap } from "./heatmap.js";
+import { pointing, readout } from "./pointing.js";
+import { stage } from "./stage.js";
+import { stepper } from "./stepper.js";
+import { foldedTables, tableRow, titledTable } from "./tables.js";
+
+const MOST_ROWS = 24; // of the map that have a name
+
+/** The first position with the most weight; -1 if there is no weight. @param {number[]} weights */
+export function peakOf(weights) {
+  const most = Math.max(...weights);
+  return most > 0 ? weights.indexOf(most) : -1;
+}
+
+/** A character that a sentence names. @param {string} character */
+export const quoted = (character) => `“${visible(character)}”`;
+
+/**
+ * A function that calls `build` only when its arguments differ from the last ones.
+ * @template {unknown[]} Given
+ * @param {(...given: Given) => void} build
+ */
+function ifChanged(build) {
+  let last = "";
+  return (/** @type {Given} */ ...given) => {
+    const now = JSON.stringify(given);
+    if (now !== last) build(...given);
+    last = now;
+  };
+}
+
+/**
+ * A button for each character of the output, above it the character of another output.
+ * @param {(step: number) => void} onStep
+ * @param {Element} label of the steps' slider
+ * @param {string} otherName
+ */
+function outputBand(onStep, label, otherName) {
+  const row = make("div", { class: "output-row", dir: "ltr" });
+  const { element } = stage("Output", { about: [label], picture: [row] });
+  const build = ifChanged(
+    (
+      /** @type {string[]} */ output,
+      /** @type {string[] | null} */ other,
+      /** @type {string[]} */ details,
+      /** @type {string[]} */ below,
+    ) => {
+      const count = Math.max(output.length, other?.length ?? 0);
+      const differs = Array.from({ length: count }, (_, step) => Boolean(other) && output[step] !== other?.[step]);
+      const hasChanged = differs.includes(true);
+      /** @param {string} above @param {Element} middle @param {string} [under] */
+      const pile = (above, middle, under = "") => [
+        ...(other ? [make("small", { class: hasChanged ? "other" : "other same", text: above })] : []),
+        middle,
+        ...(below.length ? [make("small", { class: "below", text: under })] : []),
+      ];
+      const cells = differs.map((isOther, step) => {
+        const [above, shown] = [visible(other?.[step] ?? ""), { class: isOther ? "differs" : null }];
+        if (step >= output.length) return make("span", shown, ...pile(above, make("span", { text: "·" })));
+        const was = isOther ? `${otherName}: ${above ? `“${above}”` : "nothing"}` : "";
+        const name = [`step ${step}: ${quoted(output[step])}`, details[step], was].filter(Boolean).join(", ");
+        // Not focusable, because the slider reaches the same steps by keyboard.
+        const attributes = { ...shown, type: "button", tabindex: -1, "aria-label": name };
+        const letter = make("bdi", { text: visible(output[step]) });
+        const button = make("button", attributes, ...pile(above, letter, below[step]));
+        button.addEventListener("click", () => onStep(step));
+        return button;
+      });
+      const names = make("span", { class: "row-names" }, ...pile(otherName, make("span"), "in %"));
+      row.replaceChildren(...cells, ...(output.length ? [names] : []));
+      suppressShortcuts(row);
+    },
+  );
+  /** @param {Translation} now */
+  const paint = ({ output, other = null, details = [], below = [], step }) => {
+    build(output, other, details, below);
+    [...row.children].forEach((each, i) => put(each, { "aria-current": i === step ? "step" : null }));
+  };
+  return { element, paint };
+}
+
+/**
+ * A character of the text, under a bar for its weight.
+ * @param {string} text
+ * @param {number} position
+ * @param {string} action what a click does; "" for nothing
+ */
+function column(text, position, action) {
+  const [bar, peakName, bracket] = ["bar", "peak-name", "bracket"].map((name) => make("span", { class: name }));
+  const element = make(
+    "button",
+    {
+      type: "button",
+      class: "column",
+      "data-key": position,
+      tabindex: position ? -1 : 0,
+      "aria-label": `${action}character ${position}, ${quoted(text)}`,
+    },
+    make("span", { class: "track", "aria-hidden": true }, bar, peakName),
+    make("bdi", { text: visible(text) }),
+    bracket,
+  );
+  /** @param {number} weight @param {boolean} isPeak @param {boolean} isHidden @param {Ends | null} span @param {string} name */
+  const paint = (weight, isPeak, isHidden, span, name) => {
+    // Not its height, which would lay out the page again.
+    put(bar, { style: `scale: 1 ${weight.toFixed(4)}` });
+    put(peakName, { text: isPeak ? decimals(weight) : "" });
+    if (action) put(element, { "aria-pressed": isHidden });
+    const [start, end] = span ?? [0, 0];
+    const marks = { peak: isPeak, gold: start <= position && position < end };
+    const ends = { first: marks.gold && position === start, last: marks.gold && position === end - 1 };
+    for (const [mark, isSet] of Object.entries({ ...marks, ...ends })) element.classList.toggle(mark, isSet);
+    put(bracket, { text: marks.gold && position === Math.floor((start + end - 1) / 2) ? name : "" });
+  };
+  return { element, paint };
+}
+
+/**
+ * The text, a column for each character; long texts take more than one row of columns.
+ * @param {{
+ *   onPoint: (position: number) => void,
+ *   onBuild: () => void,
+ *   note: string,
+ *   most: [wide: number, narrow: number],
+ *   onHide?: (position: number) => void,
+ *   about?: Element[],
+ * }} options `most` columns in a row: on a page, on a phone
+ */
+function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
+  const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": "characters of the text" });
+  const order = make("p", { class: "note" });
+  const { element } = stage("Weighting", { note, about, picture: [columns, order] });
+  /** @type {ReturnType<typeof column>[]} */
+  let parts = [];
+  const build = ifChanged((/** @type {string[]} */ text) => {
+    parts = text.map((each, i) => column(each, i, onHide ? "hide " : ""));
+    const buttons = parts.map((part) => part.element);
+    columns.replaceChildren(...buttons);
+    walkAlong(buttons, onPoint);
+    if (onHide) buttons.forEach((button, i) => button.addEventListener("click", () => onHide(i)));
+    const [wide, narrow] = most.map((each) => columnsFor(text.length, each));
+    put(columns, { style: `--wide: ${wide}; --narrow: ${narrow}` });
+    const reordered = "Written from right to left; here its characters are in reading order, from left to right.";
+    put(order, { text: isRightToLeft(text) ? reordered : "" });
+    suppressShortcuts(columns);
+    onBuild();
+  });
+  /** @param {Translation} now */
+  const paint = ({ text, weights, step, hidden = [], span = null, field = "" }) => {
+    build(text);
+    const row = weights[step] ?? [];
+    const peak = peakOf(row);
+    parts.forEach((part, i) => part.paint(row[i] ?? 0, i === peak, hidden.includes(i), span, field));
+  };
+  return { element, paint };
+}
+
+/** The weights of all steps. @param {(step: number) => void} onStep @param {string} note @param {Element[]} over */
+function mapBand(onStep, note, over) {
+  const map = heatmap({ rows: "output", columns: "text", onChoose: onStep, over });
+  const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale"), make("span", { text: note })];
+  const { element } = stage("All steps", { about, picture: [map.element] });
+  /** @param {Translation} now */
+  const paint = ({ text, output, weights, step, hidden = [] }) => {
+    element.hidden = !output.length;
+    if (!output.length) return;
+    map.paint({
+      weights,
+      visible: hidden.length ? weights.map((row) => row.map((_, i) => !hidden.includes(i))) : undefined,
+      rowNames: output.length > MOST_ROWS ? [] : output.map(visible),
+      columnNames: text.map(visible),
+      focus: step,
+    });
+  };
+  return { element, paint };
+}
+
+/** Score and weight of each character at the chosen step. */
+function stepTable() {
+  const caption = make("caption");
+  const element = titledTable(caption, ["character", "score", "weight"], []);
+  /** @type {Row[]} */
+  let rows = [];
+  const build = ifChanged((/** @type {number} */ count, /** @type {number} */ others) => {
+    rows = Array.from({ length: count + others }, (_, i) => tableRow(2, i < count ? i : null));
+    element.tBodies[0].replaceChildren(...rows.map((row) => row.element));
+  });
+  /** @param {Translation} now */
+  const paint = ({ text, output, scores, weights, step, hidden = [], inside = [] }) => {
+    put(caption, { text: `step ${step}, ${quoted(output[step])}: score and weight of each character of the text` });
+    const total = weights[step].reduce((sum, weight) => sum + weight, 0);
+    const others = [...inside, { name: "total", weight: total }];
+    build(text.length, others.length);
+    text.forEach((each, i) => {
+      const name = `${i}: ${visible(each)}${hidden.includes(i) ? " (hidden)" : ""}`;
+      rows[i].set(name, [scores[step][i], weights[step][i]]);
+    });
+    others.forEach(({ name, weight }, i) => rows[text.length + i].set(name, ["", weight]));
+  };
+  return { element, paint };
+}
+
+/** The score and the weight of one character. @param {Translation} now @param {number} key */
+function describeKey({ text, scores, weights, step, hidden = [] }, key) {
+  const name = `${quoted(text[key])} at position ${key}`;
+  if (hidden.includes(key)) return `At step ${step}, ${name} is hidden: its weight is 0.`;
+  const [score, weight] = [scores[step][key], weights[step][key]].map(decimals);
+  return `At step ${step}, ${name} has the score ${score} and the weight ${weight}.`;
+}
+
+/**
+ * Steps, bands, what the figure says of a step, and its numbers.
+ * @param {{
+ *   onStep: (step: number) => void,
+ *   otherName: string,
+ *   note: string,
+ *   most: [wide: number, narrow: number],
+ *   onHide?: (position: number) => void,
+ *   about?: Element[],
+ *   mapNote?: string,
+ *   over?: Element[],
+ *   answer?: Element[],
+ *   tables?: Element[],
+ * }} options `otherName` of the output to compare with; `note` and `about` of the weights; `over` is drawn
+ *   over the map; `answer` is above what the figure says of a step; `tables` follow that of a step
+ */
+export function textBands(options) {
+  /** @type {Translation} */
+  let now;
+  const choose = (/** @type {number} */ step) => step !== now.step && options.onStep(step);
+  const steps = stepper("step", choose);
+  const [sentence, table] = [readout(), stepTable()];
+  const bands = [
+    outputBand(choose, steps.label, options.otherName),
+    weightingBand({ ...options, onPoint: (key) => pointer.point(key), onBuild: () => pointer.point(null) }),
+    mapBand(choose, options.mapNote ?? "", options.over ?? []),
+  ];
+  const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
+  const elements = [steps.element, ...bands.map((band) => band.element), ...(options.answer ?? []), sentence.element];
+  const root = make("div", { class: "text-bands" }, ...elements, numbers);
+  const say = (/** @type {number | null} */ key) => {
+    const isPointed = key !== null && now.output.length > 0;
+    sentence.set(isPointed ? describeKey(now, key) : now.sentence, isPointed);
+  };
+  const pointer = pointing(root, say);
+  /** @param {Translation} shown */
+  const paint = (shown) => {
+    now = shown;
+    const { output, step, field } = shown;
+    const last = Math.max(0, output.length - 1);
+    steps.paint(step, output.length ? `${step} of ${last}` : "none", last);
+    const value = [`${step} of ${last}: ${quoted(output[step] ?? "")}`, field].filter(Boolean).join(", ");
+    if (output.length) steps.input.setAttribute("aria-valuetext", value);
+    for (const band of bands) band.paint(shown);
+    numbers.hidden = !output.length;
+    if (output.length) table.paint(shown);
+    pointer.light();
+    say(pointer.pointed());
+  };
+  return { element: root, paint };
+}
