@@ -90,19 +90,12 @@ export function paintNames(axis, names, chosen, keys) {
  *   onChoose?: (row: number) => void,
  *   rowNames?: HTMLElement,
  *   over?: Element[],
- *   legend?: Element,
+ *   scale?: boolean,
  * }} options `rows` and `columns` name what they are; `rowNames` replaces the rows' names, by controls for
- *   instance; `over` is drawn over the cells; `legend` replaces the scale, if the cells show no weights.
- *   Without `rowNames`, the map is hidden from screen readers.
+ *   instance; `over` is drawn over the cells; `scale` is false where the cells show no weights. Without `rowNames`,
+ *   the map is hidden from screen readers.
  */
-export function heatmap({
-  rows = "queries",
-  columns = "keys",
-  onChoose,
-  rowNames,
-  over = [],
-  legend = weightScale(),
-} = {}) {
+export function heatmap({ rows = "queries", columns = "keys", onChoose, rowNames, over = [], scale = true } = {}) {
   const cells = heatCells();
   const axisTitle = make("small", { class: "heat-titles", text: `${rows} ↓ ${columns} →`, "aria-hidden": true });
   const columnNames = make("div", { class: "heat-columns", "aria-hidden": true });
@@ -118,7 +111,7 @@ export function heatmap({
     columnNames,
     names,
     picture,
-    legend,
+    ...(scale ? [weightScale()] : []),
   );
   let count = 0;
   if (onChoose) {
