@@ -70,13 +70,13 @@ def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, shown):
             if seen[key]:
                 assert why == ""
                 continue
-            said = why.removeprefix(f" Key {key} is hidden by ").removesuffix(".")
+            reasons = why.removeprefix(f" Key {key} is hidden by ").removesuffix(".")
             expected = [
                 words for words, names in RULES_BY_WORDS.items() if hides(rules, names, row, key)
             ]
             if table and not table[row][key]:
                 expected.append("your rule")
-            assert sorted(re.split(", | and ", said)) == sorted(expected)
+            assert sorted(re.split(", | and ", reasons)) == sorted(expected)
 
 
 MORE_BY_TABLE = [
