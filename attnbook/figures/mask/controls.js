@@ -175,8 +175,8 @@ function documents(model, set) {
 
 /** @type {{name: import("./types").Group, title: string, parts: string[], make: (model: Model<Traits>, set: Set) => Control[]}[]} */
 const GROUPS = [
-  { name: "order", title: "Order", parts: ["causal", "prefix"], make: order },
   { name: "padding", title: "Padding, right and left", parts: ["valid_len", "start"], make: padding },
+  { name: "order", title: "Order", parts: ["causal", "prefix"], make: order },
   { name: "window", title: "Window around each query", parts: ["back", "ahead"], make: around },
   { name: "documents", title: "Packed documents: document 0 begins at key 0", parts: [], make: documents },
   { name: "sizes", title: "Sizes", parts: ["num_queries", "num_keys"], make: sizes },

@@ -45,8 +45,8 @@ function drawMask(context) {
   const groups = own ? [...controls.groups, { name: "predicate", element: own.element }] : controls.groups;
   const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : model.get("main"));
   const maps = make("div", { class: "mask-maps" }, ...(target ? [target.element] : []), map.element);
-  const results = [answer.element, ...(goal ? [verdict] : []), empty];
-  const seen = make("div", { class: "mask-seen" }, maps, mapLegend(goal !== null), ...results);
+  const results = make("div", { class: "mask-results" }, answer.element, ...(goal ? [verdict] : []), empty);
+  const seen = make("div", {}, maps, mapLegend(goal !== null), results);
   const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), seen);
   const [codeFirst, codeLater] = [asksCode, !asksCode].map((here) => (here && code ? [code.element] : []));
   const folds = make("div", { class: "mask-folds" }, ...more, ...codeLater, table.element);

@@ -303,12 +303,12 @@ CHAPTERS = {
     "two rules": (
         {"valid_len": 4, "causal": "last", "groups": ["padding", "order"]},
         "Move `valid_len` from 4 to 0, step by step: at which length does a query see no key?",
-        "order valid_len start mask-maps readout data-tables".split(),
+        "valid_len start order mask-maps readout data-tables".split(),
     ),
     "all rules": (
         {"num_keys": 8, "start": 2, "causal": "last"},
         "Raise `start` to 4: which queries see no key now?",
-        "order valid_len start mask-maps readout more-controls mask-code data-tables".split(),
+        "valid_len start order mask-maps readout more-controls mask-code data-tables".split(),
     ),
     "sizes": (
         {"causal": "last", "back": 1, "groups": ["sizes", "order", "window"]},
@@ -318,7 +318,7 @@ CHAPTERS = {
     "a goal": (
         {"goal": PICTURE, "groups": ["padding", "order"]},
         "",
-        "order valid_len start mask-maps readout data-tables".split(),
+        "valid_len start order mask-maps readout data-tables".split(),
     ),
 }
 PARTS = """figure => [...figure.querySelectorAll(
