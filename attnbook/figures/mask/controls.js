@@ -173,25 +173,26 @@ function documents(model, set) {
   });
 }
 
-/** @type {[import("./types").Group, string, (model: Model<Traits>, set: Set) => Control[]][]} */
+/** @type {{name: import("./types").Group, title: string, parts: string[], make: (model: Model<Traits>, set: Set) => Control[]}[]} */
 const GROUPS = [
-  ["sizes", "Sizes", sizes],
-  ["order", "Order", order],
-  ["window", "Window around each query", around],
-  ["padding", "Padding, right and left", padding],
-  ["documents", "Packed documents: document 0 begins at key 0", documents],
+  { name: "padding", title: "Padding, right and left", parts: ["valid_len", "start"], make: padding },
+  { name: "order", title: "Order", parts: ["causal", "prefix"], make: order },
+  { name: "window", title: "Window around each query", parts: ["back", "ahead"], make: around },
+  { name: "documents", title: "Packed documents: document 0 begins at key 0", parts: [], make: documents },
+  { name: "sizes", title: "Sizes", parts: ["num_queries", "num_keys"], make: sizes },
 ];
 
-/** The controls of the figure's groups. @param {Model<Traits>} model */
+/** The controls of the figure's groups, and a function that shows the current rules. @param {Model<Traits>} model */
 export function controlsOf(model) {
   const set = setterOf(model);
-  const shown = GROUPS.filter(([name]) => model.get("groups").includes(name));
-  const groups = shown.map(([, title, make_]) => ({ title, controls: make_(model, set) }));
-  const fields = groups.map(({ title, controls }) =>
-    make("fieldset", {}, make("legend", { text: title }), ...controls.map(({ element }) => element)),
-  );
-  const element = make("div", { class: "mask-controls" }, ...fields);
+  const shown = GROUPS.filter(({ name }) => model.get("groups").includes(name));
+  const groups = shown.map(({ name, title, parts, make: makeControls }) => {
+    const controls = makeControls(model, set);
+    const legend = make("legend", { text: title });
+    const element = make("fieldset", {}, legend, ...controls.map((control) => control.element));
+    return { name, parts, element, controls };
+  });
   /** @param {Rules} rules */
   const paint = (rules) => groups.forEach(({ controls }) => controls.forEach((control) => control.paint(rules)));
-  return { element, paint };
+  return { groups, paint };
 }

@@ -1,13 +1,16 @@
 // The mask figure: rules, the mask that they make, and the code for each library.
-/** @import { Place } from "../shared/types" */
+/** @import { Model, Place } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
+import { arrangeControls } from "../shared/arrangement.js";
 import { make, put, withCode } from "../shared/elements.js";
 import { batchPaints, mountFigure, setterOf } from "../shared/mount.js";
+import { readout } from "../shared/pointing.js";
 import { compareWithGoal } from "./common_mistakes.js";
 import { controlsOf } from "./controls.js";
-import { codeBox, maskTable, matrix } from "./pieces.js";
+import { pairPointing } from "./pair_pointing.js";
+import { codeBox, mapLegend, maskTable, pairsMap } from "./pieces.js";
 import { ownOf, ownRule } from "./reader_function.js";
-import { describeCounts, describeEmptyRows, intersection, rulesOf, tableOf, visibleOf } from "./rules.js";
+import { describeCounts, describeEmptyRows, describePair, intersection, rulesOf, tableOf, visibleOf } from "./rules.js";
 
 const TRAITS = [
   ...["num_queries", "num_keys", "valid_len", "start", "causal", "back", "ahead", "documents", "prefix"],
@@ -20,47 +23,58 @@ export function verdictOn({ differ, mistake }) {
   return `Not yet: ${differ} ${differ === 1 ? "pair differs" : "pairs differ"}. ${mistake}`.trim();
 }
 
+/** The code to copy; it folds unless the action asks for it. @param {Model<Traits>} model @param {boolean} isAsked */
+function codeOf(model, isAsked) {
+  if (!model.get("groups").includes("code")) return null;
+  return codeBox((library) => setterOf(model)({ library: /** @type {Library} */ (library) }), isAsked);
+}
+
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
 function drawMask(context) {
   const { model } = context;
   const goal = model.get("goal");
-  const wanted = goal && visibleOf(goal);
-  const has = (/** @type {"predicate" | "code"} */ name) => model.get("groups").includes(name);
+  const asksCode = /[`“]code[`”]/.test(model.get("action"));
   const controls = controlsOf(model);
-  const own = has("predicate") ? ownRule(model) : null;
-  const code = has("code")
-    ? codeBox((library) => setterOf(model)({ library: /** @type {Library} */ (library) }))
-    : null;
-  const [picture, table] = [matrix(goal ? "Yours" : ""), maskTable()];
-  const target = goal ? matrix("Wanted") : null;
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
+  const own = model.get("groups").includes("predicate") ? ownRule(model) : null;
+  const code = codeOf(model, asksCode);
+  const map = pairsMap(goal ? "Yours" : "", (pair) => pointed.point(pair));
+  const target = goal ? pairsMap("Wanted") : null;
+  const [answer, table] = [readout(), maskTable()];
   const [empty, verdict] = [make("p", { class: "mask-empty" }), make("p", { class: "mask-verdict", role: "status" })];
-  const pictures = make("div", { class: "mask-pictures" }, ...(target ? [target.element] : []), picture.element);
-  const key = `■ visible, · hidden, □ the query’s own key${goal ? ", dashed: differs from the wanted one" : ""}`;
-  const legend = make("small", { class: "mask-legend", text: key });
-  const left = make("div", {}, pictures, legend, readout, ...(goal ? [verdict] : []), empty);
-  const top = make("div", { class: "mask-top" }, left, controls.element);
-  const middle = [own, code].flatMap((part) => (part ? [part.element] : []));
+
+  const groups = own ? [...controls.groups, { name: "predicate", element: own.element }] : controls.groups;
+  const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : model.get("main"));
+  const maps = make("div", { class: "mask-maps" }, ...(target ? [target.element] : []), map.element);
+  const results = make("div", { class: "mask-results" }, answer.element, ...(goal ? [verdict] : []), empty);
+  const seen = make("div", {}, maps, mapLegend(goal !== null), results);
+  const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), seen);
+  const [codeFirst, codeLater] = [asksCode, !asksCode].map((here) => (here && code ? [code.element] : []));
+  const folds = make("div", { class: "mask-folds" }, ...more, ...codeLater, table.element);
+  const body = make("div", {}, ...codeFirst, top, folds);
   let shown = "";
   const paint = () => {
     const rules = rulesOf(model);
     const mask = intersection(visibleOf(rules), tableOf(model));
+    const pair = pointed.now(rules);
     controls.paint(rules);
-    picture.paint(rules, mask, wanted);
-    if (goal) target?.paint(goal, visibleOf(goal), null);
-    put(readout, { text: describeCounts(mask) });
+    map.paint(rules, mask, pair, goal);
+    if (goal) target?.paint(goal, visibleOf(goal), pair, rules);
+    const isPointed = pair.query !== null;
+    answer.set(isPointed ? describePair(rules, tableOf(model), pair) : describeCounts(mask), isPointed);
     put(empty, { text: describeEmptyRows(rules, mask) });
     own?.paint();
     code?.paint(model.get("library"), rules, ownOf(model));
     table.paint(rules, mask);
+    pointed.light(pair);
     if (!goal) return;
     const now = verdictOn(compareWithGoal(mask, goal));
     if (now !== shown) verdict.replaceChildren(...withCode(now));
     shown = now;
   };
   const { soon, stop } = batchPaints(paint); // several rules may be set at once
+  const pointed = pairPointing(body, () => rulesOf(model), soon);
   const { close } = mountFigure(context, {
-    elements: [top, ...middle, table.element],
+    elements: [body],
     traits: TRAITS,
     paint,
     onChange: soon,

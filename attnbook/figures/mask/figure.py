@@ -20,6 +20,14 @@ SIZES = ("num_queries", "num_keys")
 NUMBERS = ("valid_len", "start", "back", "ahead", "prefix")
 RULES = (*SIZES, *NUMBERS, "causal", "documents")
 GROUPS = ("sizes", "padding", "order", "window", "documents", "predicate", "code")
+# The arguments that set the rules of a group.
+SET_BY = {
+    "padding": ("valid_len", "start"),
+    "order": ("causal", "prefix"),
+    "window": ("back", "ahead"),
+    "documents": ("documents",),
+    "predicate": ("written",),
+}
 LIBRARIES = ("attnbook", "sdpa", "sdpa_float", "multihead", "encoder", "flex", "transformers")
 
 
@@ -38,6 +46,7 @@ class MaskFigure(Figure):
             many pairs differ and which common mistake explains them.
         groups: the controls shown, some of "sizes", "padding", "order", "window",
             "documents", "predicate", "code"; by default all (with a goal all but "sizes").
+            Those that neither the action names nor these arguments set fold under "More controls".
         written: the reader's rule to begin with, an expression in the positions `q` and `k`,
             such as "(q >= k) & (q - k < 3)", which may also use `num_queries`, `num_keys`
             and `documents`. Python evaluates it here.
@@ -63,7 +72,9 @@ class MaskFigure(Figure):
     """
 
     _esm = module("mask/figure.js")
-    _css = stylesheet("shared/theme.css", "shared/style.css", "mask/style.css")
+    _css = stylesheet(
+        "shared/theme.css", "shared/style.css", "shared/heatmap.css", "mask/style.css"
+    )
 
     num_queries = traitlets.Int(6).tag(sync=True)
     num_keys = traitlets.Int(6).tag(sync=True)
@@ -80,6 +91,7 @@ class MaskFigure(Figure):
     error = traitlets.Unicode().tag(sync=True)  # why the predicate gives no table
     library = traitlets.Enum(LIBRARIES, "attnbook").tag(sync=True)
     groups: traitlets.List[str] = traitlets.List().tag(sync=True)
+    main: traitlets.List[str] = traitlets.List().tag(sync=True)  # the groups that do not fold
     late: traitlets.List[str] = traitlets.List().tag(
         sync=True
     )  # what the page loads at the first touch
@@ -123,6 +135,7 @@ class MaskFigure(Figure):
             predicate=written,
             library=library,
             groups=selected,
+            main=_main_groups(selected, rules | {"written": written or None}, goal),
             late=["python"] if "predicate" in selected else [],
             action=action,
             caption=caption,
@@ -209,6 +222,19 @@ def _select_groups(groups: Sequence[str] | None, goal: MaskRules | None) -> list
         if name not in GROUPS:
             raise ValueError(f"groups must be some of {', '.join(GROUPS)}, got {name!r}")
     return [name for name in GROUPS if name in selected and not (goal and name == "sizes")]
+
+
+def _main_groups(
+    selected: list[str], arguments: dict[str, Any], goal: MaskRules | None
+) -> list[str]:
+    """With a goal all groups of rules, else those that are set, else one."""
+    of_rules = [name for name in selected if name in SET_BY]
+    if goal is not None:
+        return of_rules
+    are_set = [
+        name for name in of_rules if any(arguments[rule] is not None for rule in SET_BY[name])
+    ]
+    return are_set or of_rules[:1]
 
 
 def _format_rules(rules: dict[str, Any]) -> str:

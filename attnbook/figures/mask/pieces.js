@@ -1,93 +1,158 @@
-// The parts of the mask figure: the drawn mask, its data table, the code to copy.
-/** @import { Library, Mask, OwnRule, Rules } from "./types" */
+// The parts of the mask figure: the map of pairs, its data table, the code to copy.
+/** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
 import { make, put, withCode } from "../shared/elements.js";
+import { heatmap, paintNames } from "../shared/heatmap.js";
 import { foldedTables } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
-import { areShifted, gapOf, positionsOf, visibleCounts } from "./rules.js";
+import { areShifted, gapOf, positionsOf, visibleCounts, visibleOf } from "./rules.js";
 
-const CROWDED = [8, 16]; // with more rows or columns than these, only some are labelled
-
-/** A square in a cell, at this distance from its edges. @param {number} row @param {number} column @param {number} edge */
-function square(row, column, edge) {
-  const side = Number((1 - 2 * edge).toFixed(2));
-  return `M${column + edge} ${row + edge}h${side}v${side}h-${side}z`;
-}
-
-/** The cells that are true, as one shape. @param {Mask} mask @param {number} edge */
-function shape(mask, edge) {
-  return mask.flatMap((row, i) => row.flatMap((holds, k) => (holds ? [square(i, k, edge)] : []))).join("");
-}
-
-/** @param {HTMLElement} axis @param {(string | number)[]} labels */
-function labelAxis(axis, labels) {
-  while (axis.children.length > labels.length) axis.lastElementChild?.remove();
-  while (axis.children.length < labels.length) axis.append(make("span"));
-  labels.forEach((text, i) => put(axis.children[i], { text }));
-}
+const CROWDED = [8, 16]; // with more rows or columns than these, they are drawn in another way
 
 /** How crowded an axis is: 0, 1 or 2. @param {number} count */
 const crowd = (count) => CROWDED.filter((most) => count > most).length;
 
-/** The picture of a mask: a row for each query, a column for each key. @param {string} title */
-export function matrix(title) {
-  const [keys, positions, queries, counts] = ["across", "across positions", "down", "down counts"].map((name) =>
-    make("div", { class: name }),
+/** Squares in the cells of a map, as one shape. @param {[row: number, column: number][]} cells @param {number} edge their distance from the cells' edges */
+function squares(cells, edge) {
+  const side = Number((1 - 2 * edge).toFixed(2));
+  return cells.map(([row, column]) => `M${column + edge} ${row + edge}h${side}v${side}h-${side}z`).join("");
+}
+
+/** How far an arrow key walks: rows and columns. @type {Record<string, [rows: number, columns: number]>} */
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/**
+ * A button for each query: one stop of the Tab key. Arrow keys walk to the next query and along the keys.
+ * @param {(pair: Pair) => void} onPoint
+ * @param {string} word that is shown before each number
+ */
+function queryButtons(onPoint, word) {
+  const element = make("div", { class: "heat-rows", role: "group", "aria-label": "queries" });
+  /** @type {Pair} */
+  let at = { query: null, key: null };
+  let [gap, num_keys] = [0, 0];
+  const own = (/** @type {EventTarget | null} */ target) => [...element.children].indexOf(/** @type {any} */ (target));
+  element.addEventListener("focusin", ({ target }) => {
+    onPoint({ query: own(target) + gap, key: at.key });
+  });
+  element.addEventListener("focusout", () => onPoint({ query: null, key: null }));
+  element.addEventListener("keydown", (event) => {
+    const [rows, columns] = STEPS[event.key] ?? [0, 0];
+    if (!rows && !columns) return;
+    event.preventDefault();
+    const query = own(event.target) + gap;
+    const key = (at.key ?? query) + columns;
+    if (columns && key >= 0 && key < num_keys) onPoint({ query, key });
+    const next = element.children[query - gap + rows];
+    if (rows && next instanceof HTMLElement) next.focus();
+  });
+  /** @param {Rules} rules @param {Pair} pair */
+  const paint = (rules, pair) => {
+    [at, gap, num_keys] = [pair, gapOf(rules), rules.num_keys];
+    while (element.children.length > rules.num_queries) element.lastElementChild?.remove();
+    while (element.children.length < rules.num_queries) element.append(make("button", { type: "button" }));
+    const stop = pair.query === null ? gap : pair.query;
+    [...element.children].forEach((button, i) => {
+      const query = i + gap;
+      const names = { text: `${word}${query}`, "aria-label": `query ${query}` };
+      put(button, { ...names, "data-query": query, tabindex: query === stop ? 0 : -1 });
+    });
+  };
+  return { element, paint };
+}
+
+/**
+ * The map of all pairs: a row for each query, a column for each key.
+ * @param {string} title
+ * @param {(pair: Pair) => void} [onPoint] for a map whose rows are buttons
+ */
+export function pairsMap(title, onPoint) {
+  const buttons = onPoint && queryButtons(onPoint, title ? "" : "query ");
+  const shapes = ["cell-edges", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
+  const marks = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "mask-marks" }, ...shapes);
+  const map = heatmap({ rowNames: buttons?.element, over: [marks], scale: false });
+  const [positions, counts] = ["heat-columns positions", "heat-rows counts"].map((name) =>
+    make("div", { class: name, "aria-hidden": true }),
   );
-  const shapes = ["hides", "sees", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
-  const picture = make("svg:svg", { "aria-hidden": true }, ...shapes);
-  const corners = ["queries ↓\nkeys →", "sees", "position", ""].map((text) => make("small", { text }));
-  const second = [corners[2], positions, corners[3]];
-  const parts = [corners[0], keys, corners[1], ...second, queries, picture, counts];
-  const element = make("div", { class: "mask-matrix" }, make("b", { text: title }), ...parts);
-  /** @param {Rules} rules @param {Mask} mask @param {Mask | null} wanted */
-  const paint = (rules, mask, wanted) => {
+  const [position, sees] = ["position", "sees"].map((text) =>
+    make("small", { class: `${text}-title`, text, "aria-hidden": true }),
+  );
+  map.element.append(position, positions, sees, counts);
+  const element = make("div", { class: "mask-map" }, ...(title ? [make("b", { text: title })] : []), map.element);
+  /** @param {Rules} rules @param {Mask} mask @param {Pair} pair @param {Rules | null} other with which a reader compares these */
+  const paint = (rules, mask, pair, other) => {
+    const wanted = onPoint && other && visibleOf(other);
     const { num_queries, num_keys } = rules;
     const gap = gapOf(rules);
-    put(element, { style: `--rows: ${num_queries}; --columns: ${num_keys}`, "data-crowd": crowd(num_keys) });
-    put(picture, { viewBox: `0 0 ${num_keys} ${num_queries}` });
-    labelAxis(
-      keys,
-      Array.from({ length: num_keys }, (_, k) => k),
-    );
+    const names = Array.from({ length: num_keys }, (_, k) => String(k));
+    const focus = pair.query === null ? -1 : pair.query - gap;
+    map.paint({
+      weights: mask.map((row) => row.map(Number)),
+      visible: mask,
+      rowNames: mask.map((_, i) => String(i + gap)),
+      columnNames: names,
+      focus,
+    });
+    buttons?.paint(rules, pair);
+    element.classList.toggle("at-query", focus >= 0);
+    put(element, { "data-crowd": crowd(num_keys), "data-crowd-rows": crowd(num_queries) });
     const inText = positionsOf(rules);
-    for (const part of second) part.hidden = !areShifted(inText);
-    labelAxis(
+    position.hidden = !areShifted(inText) && !(other && areShifted(positionsOf(other)));
+    positions.hidden = position.hidden;
+    paintNames(
       positions,
-      inText.map((position) => position ?? "–"),
+      inText.map((at) => String(at ?? "–")),
+      -1,
+      true,
     );
-    labelAxis(
-      queries,
-      mask.map((_, i) => i + gap),
-    );
-    labelAxis(
+    paintNames(
       counts,
-      visibleCounts(mask).map((count) => count || "nothing"),
+      visibleCounts(mask).map((count) => String(count || "nothing")),
+      focus,
+      false,
     );
-    [...counts.children].forEach((each, i) => put(each, { class: mask[i].some(Boolean) ? "" : "nothing" }));
-    const hidden = mask.map((row) => row.map((sees) => !sees));
-    const own = mask.map((row, i) => row.map((_, k) => k === i + gap));
-    const differs = mask.map((row, i) => row.map((sees, k) => wanted !== null && sees !== wanted[i][k]));
-    const drawn = [shape(hidden, 0.42), shape(mask, 0.06), shape(own, 0.02), shape(differs, 0.14)];
+    [...counts.children].forEach((each, i) => each.classList.toggle("nothing", !mask[i].some(Boolean)));
+    put(marks, { viewBox: `0 0 ${num_keys} ${num_queries}` });
+    /** @type {[number, number][]} */
+    const all = mask.flatMap((row, i) => row.map((_, k) => /** @type {[number, number]} */ ([i, k])));
+    const drawn = [
+      squares(all, 0),
+      squares(
+        mask.map((_, i) => [i, i + gap]),
+        0.04,
+      ),
+      squares(wanted ? all.filter(([i, k]) => mask[i][k] !== wanted[i][k]) : [], 0.14),
+    ];
     drawn.forEach((d, i) => put(shapes[i], { d }));
   };
   return { element, paint };
+}
+
+/** What the cells mean. @param {boolean} compares the mask with a wanted one */
+export function mapLegend(compares) {
+  const names = ["visible", "hidden", "the query’s own key", ...(compares ? ["differs from the wanted one"] : [])];
+  const classes = ["visible", "hidden", "own", "differing"];
+  const parts = names.map((text, i) => make("span", {}, make("i", { class: classes[i] }), make("span", { text })));
+  return make("div", { class: "mask-legend", "aria-hidden": true }, ...parts);
 }
 
 /** The data table of the mask. */
 export function maskTable() {
   const [head, body] = [make("thead"), make("tbody")];
   const caption = make("caption", { text: "True = visible; queries have the numbers of their own keys" });
-  const texts = { title: "Show the table", name: "the mask as a table" };
-  const element = foldedTables([make("table", {}, caption, head, body)], texts);
+  const element = foldedTables([make("table", {}, caption, head, body)]);
   const inText = make("tr");
   let sizes = "";
   /** @param {number} queries @param {number} keys */
   const build = (queries, keys) => {
-    const names = Array.from({ length: keys }, (_, k) => make("th", { scope: "col", text: `key ${k}` }));
+    const names = Array.from({ length: keys }, (_, key) =>
+      make("th", { scope: "col", text: `key ${key}`, "data-key": key }),
+    );
     head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: "sees" })), inText);
     const rows = Array.from({ length: queries }, (_, i) => {
-      const cells = Array.from({ length: keys + 1 }, () => make("td"));
-      return make("tr", {}, make("th", { scope: "row", text: `query ${i + keys - queries}` }), ...cells);
+      const cells = Array.from({ length: keys }, (__, key) => make("td", { "data-key": key }));
+      const query = i + keys - queries;
+      const name = make("th", { scope: "row", text: `query ${query}` });
+      return make("tr", { "data-query": query }, name, ...cells, make("td"));
     });
     body.replaceChildren(...rows);
   };
@@ -132,8 +197,9 @@ function withComments(text) {
 /**
  * The code for one library at a time.
  * @param {(library: Library) => void} onChoose
+ * @param {boolean} isOpen else it folds
  */
-export function codeBox(onChoose) {
+export function codeBox(onChoose, isOpen) {
   const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
   choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));
   const button = make("button", { type: "button", text: "Copy" });
@@ -144,19 +210,16 @@ export function codeBox(onChoose) {
     "small",
     {},
     ...withCode(
-      "Lengths, starts and documents are those of one example; give one for each of yours. On a GPU, add `device=queries.device` to what makes a tensor.",
+      "Lengths, starts and documents are of one example: give them for each of yours. On a GPU, add `device=queries.device` to each new tensor.",
     ),
   );
   const cannot = make("p", { class: "cannot" });
   const label = make("label", { class: "select-choice" }, make("b", { text: "Code for" }), choice);
-  const element = make(
-    "div",
-    { class: "mask-code" },
-    make("div", { class: "mask-line" }, label, button, status),
-    block,
-    advice,
-    cannot,
-  );
+  const line = make("div", { class: "mask-line" }, label, button, status);
+  const parts = [line, block, advice, cannot];
+  const element = isOpen
+    ? make("div", { class: "mask-code" }, ...parts)
+    : make("details", { class: "mask-code" }, make("summary", { text: "Code" }), ...parts);
   let last = "";
   button.addEventListener("click", async () => put(status, { text: await copyText(shown) }));
   /** @param {Library} library @param {Rules} rules @param {OwnRule | null} own */

@@ -1,6 +1,6 @@
 // Which positions may attend to which, as `MaskRules` of attnbook/masking/interop.py. Pure functions.
 /** @import { Model } from "../shared/types" */
-/** @import { Mask, Part, Rules, Sees, Traits } from "./types" */
+/** @import { Mask, Pair, Part, Rules, Sees, Traits } from "./types" */
 
 const NAMES = /** @type {const} */ ([
   "num_queries",
@@ -149,4 +149,44 @@ export function describeEmptyRows(rules, mask) {
   if (!empty.length) return "";
   const [who, whose] = empty.length > 1 ? ["Queries", "see nothing"] : ["Query", "sees nothing"];
   return `${who} ${joinWithAnd(empty)} ${whose}: weights 0, output 0 in this book.`;
+}
+
+/** What hides a pair, in words. @type {Record<string, string>} */
+const HIDING = {
+  valid_len: "valid_len",
+  start: "start",
+  causal: "causal order",
+  window: "the window",
+  documents: "the documents",
+  prefix: "causal order",
+};
+
+/** Numbers in ascending order, in words: 0, 2 to 4 and 6. @param {number[]} numbers */
+function joinRanges(numbers) {
+  const firsts = numbers.filter((number, i) => number - 1 !== numbers[i - 1]);
+  const lasts = numbers.filter((number, i) => number + 1 !== numbers[i + 1]);
+  const ranges = firsts.map((first, i) => {
+    const last = lasts[i];
+    return last - first > 1 ? [`${first} to ${last}`] : [...new Set([first, last])];
+  });
+  return joinWithAnd(ranges.flat());
+}
+
+/**
+ * Which keys a query sees, and why not this key.
+ * @param {Rules} rules
+ * @param {Mask | null} table of the reader's own rule
+ * @param {Pair} pair whose query is one
+ */
+export function describePair(rules, table, pair) {
+  const [query, key] = [Number(pair.query), pair.key];
+  const i = query - gapOf(rules);
+  const row = intersection(visibleOf(rules), table)[i];
+  const seen = row.flatMap((sees, k) => (sees ? [k] : []));
+  const sentence = `Query ${query} sees ${seen.length > 1 ? "keys" : "key"} ${joinRanges(seen)}.`;
+  const first = seen.length ? sentence : `Query ${query} sees no key.`;
+  if (key === null || row[key]) return first;
+  const hiding = partsOf(rules).flatMap(({ name, sees }) => (sees(query, key) ? [] : [HIDING[name]]));
+  if (table && !table[i][key]) hiding.push("your rule");
+  return `${first} Key ${key} is hidden by ${joinWithAnd(hiding)}.`;
 }

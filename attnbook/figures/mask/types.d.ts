@@ -29,6 +29,12 @@ export interface Part {
   sees: Sees;
 }
 
+/** The pair that the reader points at: a query and a key by their positions; null without one. */
+export interface Pair {
+  query: number | null;
+  key: number | null;
+}
+
 /** A common mistake and the mask that it makes. */
 export interface CommonMistake {
   message: string;
@@ -64,4 +70,6 @@ export interface Traits extends Shown, Rules {
   error: string;
   library: Library;
   groups: Group[];
+  /** The groups that do not fold. */
+  main: Group[];
 }

@@ -4,11 +4,13 @@ import { make } from "./elements.js";
 /**
  * The controls that the action asks for, and the others in one row that folds.
  * @param {string} action the sentence that asks for an action; it names a control in backquotes
- * @param {{name: string, element: Element}[]} controls
+ * @param {{name: string, parts?: string[], element: Element}[]} controls `parts` names the controls of a group
+ * @param {string[]} main names of controls that are seen first whatever the action is
  * @returns {{first: Element[], more: Element[]}} elements for the top of the figure, and below the readout
  */
-export function arrangeControls(action, controls) {
-  const isAsked = (/** @type {{name: string}} */ { name }) => action.includes(`\`${name}\``);
+export function arrangeControls(action, controls, main = []) {
+  const isAsked = (/** @type {{name: string, parts?: string[]}} */ { name, parts = [] }) =>
+    main.includes(name) || [name, ...parts].some((each) => action.includes(`\`${each}\``));
   const [first, others] = [controls.filter(isAsked), controls.filter((control) => !isAsked(control))];
   const elements = others.map(({ element }) => element);
   const more = others.length

@@ -78,7 +78,7 @@ export function weightScale() {
 }
 
 /** Names along an axis of the map. @param {Element} axis @param {string[]} names @param {number} chosen @param {boolean} keys */
-function paintNames(axis, names, chosen, keys) {
+export function paintNames(axis, names, chosen, keys) {
   while (axis.children.length > names.length) axis.lastElementChild?.remove();
   while (axis.children.length < names.length) axis.append(make("bdi"));
   [...axis.children].forEach((each, i) => {
@@ -96,10 +96,12 @@ function paintNames(axis, names, chosen, keys) {
  *   onChoose?: (row: number) => void,
  *   rowNames?: HTMLElement,
  *   over?: Element[],
+ *   scale?: boolean,
  * }} options `rows` and `columns` name what they are; `rowNames` replaces the rows' names, by controls for
- *   instance; `over` is drawn over the cells. Without `rowNames`, the map is hidden from screen readers.
+ *   instance; `over` is drawn over the cells; `scale` is false where the cells show no weights. Without `rowNames`,
+ *   the map is hidden from screen readers.
  */
-export function heatmap({ rows = "queries", columns = "keys", onChoose, rowNames, over = [] } = {}) {
+export function heatmap({ rows = "queries", columns = "keys", onChoose, rowNames, over = [], scale = true } = {}) {
   const cells = heatCells();
   const axisTitle = make("small", { class: "heat-titles", text: `${rows} ↓ ${columns} →`, "aria-hidden": true });
   const columnNames = make("div", { class: "heat-columns", "aria-hidden": true });
@@ -115,7 +117,7 @@ export function heatmap({ rows = "queries", columns = "keys", onChoose, rowNames
     columnNames,
     names,
     picture,
-    weightScale(),
+    ...(scale ? [weightScale()] : []),
   );
   let count = 0;
   if (onChoose) {

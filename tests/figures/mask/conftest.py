@@ -18,6 +18,8 @@ const shown = settings.map(({ rules, own }) => {
         positions: figure.positionsOf(rules),
         counts: figure.describeCounts(mask),
         emptyRows: figure.describeEmptyRows(rules, mask),
+        pairs: mask.map((row, i) => [null, ...row.keys()].map((key) => figure.describePair(
+            rules, own && own.table, { query: i + rules.num_keys - rules.num_queries, key }))),
         snippets: libraries.map((library) => figure.snippet(library, rules, ownRule)),
         resized: [1, 2, 5, 13].map((num_keys) => figure.resizeRules(rules, { num_keys })),
     };

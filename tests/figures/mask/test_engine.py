@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import torch
 
 from attnbook.figures import MaskFigure
@@ -32,6 +35,48 @@ def test_the_page_and_the_text_use_the_same_words(settings, shown):
         assert page["counts"] in text
         assert page["emptyRows"] in text
         assert bool(page["emptyRows"]) == (not all(map(any, one["visible"])))
+
+
+RULES_BY_WORDS = {
+    "valid_len": ["valid_len"],
+    "start": ["start"],
+    "causal order": ["causal", "prefix"],
+    "the window": ["back", "ahead"],
+    "the documents": ["documents"],
+}
+
+
+def numbers_of(sentence: str) -> set[int]:
+    """The keys that a sentence lists."""
+    ranges = re.findall(r"(\d+)(?: to (\d+))?", sentence)
+    return {key for low, high in ranges for key in range(int(low), int(high or low) + 1)}
+
+
+def hides(rules: dict[str, Any], names: list[str], row: int, key: int) -> bool:
+    """Whether these rules alone hide a pair."""
+    few = {name: rules[name] for name in ["num_queries", "num_keys", *names]}
+    return not MaskFigure(**few).visible[row, key]
+
+
+def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, shown):
+    for one, page in list(zip(settings, shown, strict=True))[::5]:
+        rules, table = one["rules"], one["own"] and one["own"]["table"]
+        for row, (seen, sentences) in enumerate(zip(one["visible"], page["pairs"], strict=True)):
+            query = row + rules["num_keys"] - rules["num_queries"]
+            first = sentences[0].removeprefix(f"Query {query} sees ")
+            assert numbers_of(first) == {key for key, sees in enumerate(seen) if sees}
+            key = (3 * row + 1) % len(seen)
+            why = sentences[1 + key].removeprefix(sentences[0])
+            if seen[key]:
+                assert why == ""
+                continue
+            reasons = why.removeprefix(f" Key {key} is hidden by ").removesuffix(".")
+            expected = [
+                words for words, names in RULES_BY_WORDS.items() if hides(rules, names, row, key)
+            ]
+            if table and not table[row][key]:
+                expected.append("your rule")
+            assert sorted(re.split(", | and ", reasons)) == sorted(expected)
 
 
 MORE_BY_TABLE = [

@@ -17,36 +17,48 @@ from tests.figures.mask.cases import execute_snippet, page_rules
 from tests.figures.shared.page import DENY, notebook, open_in_book, reading, slider
 from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
-from tests.tools.site.site_checks import WIDE
+from tests.tools.site.site_checks import NARROW, WIDE
 
 FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
 NO_CLIPBOARD = """Object.defineProperty(
     navigator, 'clipboard', { value: undefined, configurable: true })"""
+UNFOLD = "figure => figure.querySelectorAll('details').forEach(fold => { fold.open = true })"
 PICTURE = MaskRules(6, 6, causal="last", back=2)
 CASES = {"no rule": {}, "window": {"causal": "last", "back": 2}, "few queries": {"num_queries": 4}}
 READ = reading("""
+    drawn: [...figure.querySelector('[data-shade="100"]')?.getAttribute('d')
+        .matchAll(/M(\\d+) (\\d+)/g) ?? []].map(([, k, q]) => [Number(q), Number(k)]).sort(),
+    visible: [...figure.querySelector('.visible-cells').getAttribute('d')
+        .matchAll(/M(\\d+) (\\d+)h(\\d+)/g)].flatMap(([, k, q, count]) => Array.from(
+            { length: Number(count) }, (_, i) => [Number(q), Number(k) + i])).sort(),
     mask: all('tbody tr').map((row) => [...row.cells].slice(1, -1).map(
         (cell) => ({ true: true, false: false })[cell.dataset.value])),
     counts: all('tbody tr').map((row) => Number([...row.cells].at(-1).dataset.value)),
-    seen: figure.querySelector('.sees').getAttribute('d').split('z').length - 1,
-    hidden: figure.querySelector('.hides').getAttribute('d').split('z').length - 1,
     readout: figure.querySelector('.readout').textContent,
 """)
 
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
+    on_page = stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
+
+    def unfolded(case: str, width: int = WIDE):
+        shown = on_page(case, width)
+        shown.figure.evaluate(UNFOLD)
+        return shown
+
+    return unfolded
 
 
 def shows_mask(figure, rules: MaskRules) -> bool:
     """Whether picture, table and readout show this mask."""
     seen, mask = figure.evaluate(READ), rules.visible()
     count = int(mask.sum())
+    cells = sorted(mask.nonzero().tolist(), key=lambda cell: ",".join(map(str, cell)))
     return (
         seen["mask"] == mask.tolist()
         and seen["counts"] == mask.sum(1).tolist()
-        and (seen["seen"], seen["hidden"]) == (count, mask.numel() - count)
+        and seen["drawn"] == seen["visible"] == cells
         and seen["readout"].startswith(f"{count} of {mask.numel()} pairs are visible")
     )
 
@@ -134,6 +146,7 @@ def built(tmp_path_factory):
 def on_page(browser, home, width=WIDE, **options):
     """The page, its figure and its puzzle."""
     with open_in_book(browser, f"{home}two.html", width, **options) as (tab, figures, _):
+        figures.first.evaluate(UNFOLD)
         yield tab, figures.first, figures.nth(1)
 
 
@@ -206,10 +219,127 @@ def test_a_puzzle_is_solved_by_keyboard_alone(browser, address):
         tab.keyboard.press("Enter")
         expect(verdict).to_have_text("✓ This is the picture.")
         tab.keyboard.press("Tab")
+        expect(puzzle.get_by_role("button", name="query 0")).to_be_focused()
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Enter")  # opens the code
+        tab.keyboard.press("Tab")
         expect(puzzle.get_by_role("combobox", name="Code for")).to_be_focused()
         tab.keyboard.press("Tab")
         tab.keyboard.press("Tab")
         expect(puzzle.locator("pre")).to_be_focused()
+
+
+LIT = reading("""
+    keys: attributes('.heat-columns .lit', ['data-key']).flat(),
+    cells: where('tbody td', (cell) => cell.matches('.lit')),
+    rows: attributes('tbody tr.lit', ['data-query']).flat(),
+    column: figure.querySelector('.heat-column').checkVisibility(),
+    row: figure.querySelector('.heat-focus').checkVisibility(),
+    readout: figure.querySelector('.readout').textContent,
+    announced: figure.querySelector('.readout').getAttribute('aria-live'),
+""")
+COUNTS = "14 of 24 pairs are visible (58 %)."
+
+
+def nothing_is_lit(figure) -> bool:
+    seen = figure.evaluate(LIT)
+    nothing = {"keys": [], "cells": [], "rows": [], "column": False, "row": False}
+    return seen == nothing | {"readout": COUNTS, "announced": "off"}
+
+
+def test_a_pair_that_is_pointed_at_is_lit_everywhere_and_explained(show):
+    shown = show("few queries")
+    figure = shown.figure
+    shown.set(causal="last", start=1)
+    assert nothing_is_lit(figure)
+    picture = figure.locator(".heat-picture")
+    box = picture.bounding_box()
+    # Row 1 is query 3, and column 5 is hidden; the table has a cell more for each row.
+    picture.hover(position={"x": box["width"] * 5.5 / 6, "y": box["height"] * 1.5 / 4})
+    expected = {
+        "keys": [5, 5],  # its name, and its position without the padding
+        "cells": [5, 12, 19, 26],
+        "rows": [3],
+        "column": True,
+        "row": True,
+        "readout": "Query 3 sees keys 1 to 3. Key 5 is hidden by causal order.",
+        "announced": "polite",
+    }
+    assert figure.evaluate(LIT) == expected
+    picture.hover(position={"x": box["width"] * 0.5 / 6, "y": box["height"] * 1.5 / 4})
+    assert figure.evaluate(LIT)["readout"].endswith("Key 0 is hidden by start.")
+    figure.get_by_role("cell", name="False").last.hover()  # in the table
+    assert figure.evaluate(LIT)["readout"] == "Query 5 sees keys 1 to 5. Key 0 is hidden by start."
+    slider(figure, "start").hover()
+    assert nothing_is_lit(figure)
+
+
+def test_arrow_keys_walk_along_queries_and_keys(show):
+    tab, figure, _, _ = shown = show("few queries")
+    shown.set(causal="last", start=1)
+    figure.get_by_role("button", name="query 2").focus()
+    assert figure.evaluate(LIT)["readout"] == "Query 2 sees keys 1 and 2."
+    for key, readout in [
+        ("ArrowDown", "Query 3 sees keys 1 to 3."),
+        ("ArrowRight", "Query 3 sees keys 1 to 3. Key 4 is hidden by causal order."),
+        ("ArrowUp", "Query 2 sees keys 1 and 2. Key 4 is hidden by causal order."),
+        ("ArrowUp", "Query 2 sees keys 1 and 2. Key 4 is hidden by causal order."),
+        ("ArrowLeft", "Query 2 sees keys 1 and 2. Key 3 is hidden by causal order."),
+        ("ArrowLeft", "Query 2 sees keys 1 and 2."),
+    ]:
+        tab.keyboard.press(key)
+        assert figure.evaluate(LIT)["readout"] == readout
+    tab.keyboard.press("Tab")
+    assert nothing_is_lit(figure)
+
+
+# The chapters' figures, and the parts that each shows first.
+CHAPTERS = {
+    "code": (
+        {"valid_len": 5, "causal": "last", "library": "multihead"},
+        "Choose a library under “code”: what does `True` mean there?",
+        "mask-code mask-maps readout more-controls data-tables".split(),
+    ),
+    "two rules": (
+        {"valid_len": 4, "causal": "last", "groups": ["padding", "order"]},
+        "Move `valid_len` from 4 to 0, step by step: at which length does a query see no key?",
+        "valid_len start order mask-maps readout data-tables".split(),
+    ),
+    "all rules": (
+        {"num_keys": 8, "start": 2, "causal": "last"},
+        "Raise `start` to 4: which queries see no key now?",
+        "valid_len start order mask-maps readout more-controls mask-code data-tables".split(),
+    ),
+    "sizes": (
+        {"causal": "last", "back": 1, "groups": ["sizes", "order", "window"]},
+        "Raise `num_keys` to 8: which keys do the queries see?",
+        "order back ahead num_queries num_keys mask-maps readout data-tables".split(),
+    ),
+    "a goal": (
+        {"goal": PICTURE, "groups": ["padding", "order"]},
+        "",
+        "valid_len start order mask-maps readout data-tables".split(),
+    ),
+}
+PARTS = """figure => [...figure.querySelectorAll(
+    '.mask-code, .mask-maps, .readout, details, input[type=range], select')]
+    .filter((part) => part.checkVisibility() && !part.closest('.mask-code select'))
+    .map((part) => part.getAttribute('aria-label') ?? part.className)"""
+
+
+def test_what_the_action_and_the_rules_name_is_first_and_fits_a_phone(stage):
+    show_chapter = stage(
+        {
+            name: MaskFigure(**arguments, action=action, caption="Queries go down, keys go across.")
+            for name, (arguments, action, _) in CHAPTERS.items()
+        }
+    )
+    for name, (*_, parts) in CHAPTERS.items():
+        figure = show_chapter(name, NARROW).figure
+        assert figure.evaluate(PARTS) == parts, name
+        assert figure.bounding_box()["height"] <= 740, name
+        for control in figure.locator(".mask-controls :is(input, select)").all():
+            assert not control.is_visible() or control.bounding_box()["height"] >= 40, name
 
 
 @pytest.mark.few(1)
