@@ -28,7 +28,6 @@ export interface Carried {
 
 /** A carried number, and its parts: one for each slot of the axis. */
 export interface Sum {
-  name: string;
   of(powers: number[]): number[];
   now(carried: Carried): number;
 }

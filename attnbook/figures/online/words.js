@@ -1,25 +1,26 @@
 // The texts of the online softmax figure.
 /** @import { Carried } from "./types" */
-import { decimals } from "../shared/controls.js";
+import { decimals, short } from "../shared/controls.js";
 
-/** A number with typographic signs. @param {number} number */
-export function formatNumber(number) {
-  return number === -Infinity ? "−∞" : decimals(number).replace("-", "−").replace("e−", "e-");
-}
+/** A number, or the highest of no scores. @param {number} number */
+export const formatNumber = (number) => (number === -Infinity ? "−∞" : decimals(number));
 
 /** The factor of a sum; an exact 1 has no decimals. @param {number} number */
-export function formatFactor(number) {
-  return number === 1 ? "1" : formatNumber(number);
-}
+export const formatFactor = (number) => (number === 1 ? "1" : decimals(number));
 
-/** A vector; one number is written without brackets. @param {number[]} vector */
-export function formatVector(vector) {
-  return vector.length === 1 ? formatNumber(vector[0]) : `(${vector.map(formatNumber).join(", ")})`;
+/** A vector; one number is written without brackets. @param {number[]} vector @param {(number: number) => string} format */
+export function formatVector(vector, format = decimals) {
+  return vector.length === 1 ? format(vector[0]) : `(${vector.map(format).join(", ")})`;
 }
 
 /** The difference from a plain softmax; 0 for rounding errors. @param {number[]} output @param {number[]} plain */
 export function errorOf(output, plain) {
   return output.map((x, c) => (Math.abs(x - plain[c]) <= 1e-9 * Math.max(1, Math.abs(plain[c])) ? 0 : x - plain[c]));
+}
+
+/** The factor of old sums, without a line break in it. @param {number} old @param {number} highest */
+function formatCorrection(old, highest) {
+  return `× e^(${decimals(old)} − ${decimals(highest)})`.replace("− -", "+ ").replaceAll(" ", "\u00a0");
 }
 
 /**
@@ -31,16 +32,27 @@ export function errorOf(output, plain) {
 export function describeStep(walk, step, corrected) {
   if (step === 0) return "Nothing is read yet. Press Next to read the first block.";
   const [old, now] = [walk[step - 1], walk[step]];
-  if (step === 1) return `Block 1: its highest score is ${formatNumber(now.highest)}. There is nothing to correct yet.`;
+  if (step === 1) return `Block 1: its highest score is ${decimals(now.highest)}. There is nothing to correct yet.`;
   if (now.needed === 1)
-    return `Block ${step}: the highest score stays ${formatNumber(now.highest)}. Nothing to correct: × 1.`;
-  const rise = `Block ${step}: the highest score rises from ${formatNumber(old.highest)} to ${formatNumber(now.highest)}`;
-  const power = `e^(${formatNumber(old.highest)} − ${formatNumber(now.highest)})`
-    .replace("− −", "+ ")
-    .replaceAll(" ", "\u00a0"); // no line break in it
+    return `Block ${step}: the highest score stays ${decimals(now.highest)}. Nothing to correct: × 1.`;
+  const rise = `Block ${step} raises the highest score from ${decimals(old.highest)} to ${decimals(now.highest)}`;
   return corrected
-    ? `${rise}. So both old sums shrink: × ${power} = × ${formatNumber(now.needed)}. Then the block is added.`
-    : `${rise}. Both old sums should shrink: × ${formatNumber(now.needed)}. They stay as they were.`;
+    ? `${rise}, so both old sums shrink: ${formatCorrection(old.highest, now.highest)} = ${decimals(now.needed)}.`
+    : `${rise}. Both old sums should shrink (×\u00a0${decimals(now.needed)}), but they stay as they were.`;
+}
+
+/**
+ * A key's numbers.
+ * @param {number} key
+ * @param {number} score
+ * @param {number[]} value
+ * @param {Carried | null} carried the numbers after the step, if the key is read
+ */
+export function describeKey(key, score, value, carried) {
+  const start = `key ${key}: score ${decimals(score)}, value ${formatVector(value, short)}`;
+  if (!carried) return `${start}; not read yet`;
+  const power = carried.powers[key];
+  return `${start}, power ${decimals(power)}, weight ${decimals(power / carried.total)}`;
 }
 
 /**

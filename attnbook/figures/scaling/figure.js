@@ -1,12 +1,23 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
 /** @import { Place } from "../shared/types" */
-/** @import { Half, MeasureEntry, Traits } from "./types" */
+/** @import { Half, Measures, Traits } from "./types" */
+import { arrangeControls } from "../shared/arrangement.js";
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
+import { pointing, readout } from "../shared/pointing.js";
+import { stage } from "../shared/stage.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
-import { FEW, half, halvesOf, MEASURES, SIDES, scaleOf } from "./panels.js";
+import { bandsOf, FEW, halvesOf, SIDES } from "./panels.js";
+
+/** @type {[keyof Measures, string][]} */
+const MEASURES = [
+  ["variance", "variance of the scores"],
+  ["largest", "largest weight"],
+  ["entropy", "entropy"],
+  ["slopes", "slopes"],
+];
 
 /**
  * The positions of the names of the two lines, so that both can be read: each above its line's end,
@@ -32,7 +43,7 @@ function chart(halves, sizes, queries, onChoose) {
   const [left, top] = [fromLeft([0, sizes.length - 1]), fromTop([0, 1])];
   const values = SIDES.map((_, side) => halves.map((both) => both[side].measures.largest));
   const curves = SIDES.map(({ name }) => curve(name));
-  const dots = SIDES.map(({ name }) => segment(`dot ${name}`));
+  const dots = SIDES.map(() => segment("dot"));
   const marker = segment("marker", { y1: 0, y2: 100 });
   const grid = [0, 0.5, 1].map((y) => segment("grid", { x1: 0, x2: 100, y1: top(y), y2: top(y) }));
   const picture = graph("sweep", ...grid, marker, ...curves.map((line) => line.element), ...dots);
@@ -46,15 +57,15 @@ function chart(halves, sizes, queries, onChoose) {
       style: `--end: ${ends[side]}; --other: ${Math.min(...ends)}`,
     }),
   );
-  const title = queries > 1 ? `Largest weight, average of ${queries} queries` : "Largest weight";
-  const element = make(
-    "div",
-    { class: "chart" },
-    make("b", { text: title }),
-    make("div", { class: "sweep-box" }, picture, vertical.element, ...names),
-    make("div", { class: sizes.length > FEW ? "sweep-axis crowded" : "sweep-axis" }, below.element, control.input),
-    make("div", { class: "chart-setting" }, control.label, make("small", { text: "numbers in each query and key" })),
-  );
+  const { element } = stage("Largest weight", {
+    note: queries > 1 ? `average of ${queries} queries` : "",
+    about: [control.label, make("small", { text: "d: numbers in each query and key" })],
+    picture: [
+      make("div", { class: "sweep-box" }, picture, vertical.element, ...names),
+      make("div", { class: sizes.length > FEW ? "axis crowded" : "axis" }, below.element, control.input),
+    ],
+    className: "chart",
+  });
   vertical.paint([0, 0.5, 1].map((y) => ({ at: top(y), text: String(y) })));
   below.paint(sizes.map((size, step) => ({ at: left(step), text: String(size) })));
   curves.forEach((line, side) => line.paint(values[side].map((y, step) => [left(step), top(y)])));
@@ -78,7 +89,8 @@ function numberTables(labels, halves, sizes) {
   /** @param {...string} parts */
   const columns = (...parts) => SIDES.flatMap(({ formula }) => parts.map((part) => `${formula}: ${part}`));
   const caption = make("caption");
-  const [keyRows, measureRows] = [[...labels, "total"], Object.keys(MEASURES)].map((all) => all.map(() => tableRow(4)));
+  const keyRows = [...labels.map((_, key) => tableRow(4, key)), tableRow(4)];
+  const measureRows = MEASURES.map(() => tableRow(4));
   const sizeRows = sizes.map(() => tableRow(2));
   sizeRows.forEach((row, step) =>
     row.set(
@@ -100,7 +112,7 @@ function numberTables(labels, halves, sizes) {
     );
     const sums = both.map((h) => h.weights[query].reduce((a, b) => a + b, 0));
     keyRows[keyRows.length - 1].set("total", ["", sums[0], "", sums[1]]);
-    /** @type {MeasureEntry[]} */ (Object.entries(MEASURES)).forEach(([key, { text }], i) => {
+    MEASURES.forEach(([key, text], i) => {
       const pair = both.map((h) => h.measures[key]);
       const cells = pair.flatMap((number) => (key === "variance" ? [number, ""] : ["", number]));
       measureRows[i].set(text, cells);
@@ -110,7 +122,7 @@ function numberTables(labels, halves, sizes) {
 }
 
 /**
- * Which query the bars belong to, if there are several.
+ * Which query the bars belong to.
  * @param {number} count
  * @param {(query: number) => void} onChoose
  */
@@ -119,26 +131,11 @@ function queryChoice(count, onChoose) {
   const select = make("select", { "aria-label": "query" }, ...options);
   select.addEventListener("change", () => onChoose(Number(select.value)));
   const element = make("label", { class: "select-choice" }, make("span", { text: "Bars of" }), select);
-  element.hidden = count === 1;
   /** @param {number} query */
   const paint = (query) => {
     select.value = String(query);
   };
   return { element, paint };
-}
-
-/**
- * A slider that points at a key, shown where buttons would be too small for a finger.
- * @param {number} count
- * @param {(key: number) => void} onPoint
- */
-function keyChoice(count, onPoint) {
-  const control = slider("key", { min: 0, max: count - 1, step: 1 }, onPoint);
-  control.set(0, "none");
-  const element = make("div", { class: count > FEW ? "key-choice many" : "key-choice" }, control.label, control.input);
-  /** @param {number | null} key */
-  const point = (key) => control.set(key ?? 0, key === null ? "none" : String(key));
-  return { element, point };
 }
 
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
@@ -148,48 +145,48 @@ function drawFigure(context) {
   const [numQueries, numKeys] = [halves[0][0].scores.length, halves[0][0].scores[0].length];
   const labels = Array.from({ length: numKeys }, (_, i) => `key ${i}`);
   const set = setterOf(model);
-  let pointed = /** @type {number | null} */ (null);
-  const point = (/** @type {number | null} */ i) => {
-    if (i === pointed) return;
-    pointed = i;
-    parts.forEach((part) => part.point(i));
-    pointing.point(i);
-    paintReadout();
-  };
-  const parts = SIDES.map((side) => half(side, labels, numQueries, point));
-  const pointing = keyChoice(numKeys, point);
+  const point = (/** @type {number} */ key) => pointed.point(key);
+  const bands = bandsOf(labels, numQueries, point);
   const sweep = chart(halves, sizes, numQueries, (d) => set({ d }));
   const tables = numberTables(labels, halves, sizes);
   const choice = queryChoice(numQueries, (query) => set({ query }));
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const pair = make("div", { class: "halves" }, ...parts.map((part) => part.element));
-  pair.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") point(null); // a lifted finger leaves at once
-  });
-  const elements = [choice.element, pair, pointing.element, readout, sweep.element, tables.element];
+  const keySlider = slider("key", { min: 0, max: numKeys - 1, step: 1 }, point);
+  const line = readout();
+  const { first, more } = arrangeControls(model.get("action"), [
+    ...(numQueries > 1 ? [{ name: "query", element: choice.element }] : []),
+    { name: "key", element: make("div", {}, keySlider.label, keySlider.input) },
+  ]);
+  const all = make("div", { class: numKeys > FEW ? "bands many" : "bands" }, sweep.element, ...bands.elements);
   const shown = () => {
     const step = sizes.indexOf(model.get("d"));
     return { step, both: halves[step], query: model.get("query") };
   };
-  const paintReadout = () => {
+  /** @param {number | null} answered the key that the reader points at */
+  const paintReadout = (answered) => {
     const { both, query } = shown();
-    const key = /** @type {number} */ (pointed); // `say` is not for null
-    const describeHalf = (/** @type {Half} */ h, /** @type {number} */ i) =>
-      `${SIDES[i].formula} score ${decimals(h.scores[query][key])}, weight ${decimals(h.weights[query][key])}`;
-    const text =
-      pointed === null ? "Point at a key for its numbers." : `${labels[pointed]}: ${both.map(describeHalf).join("; ")}`;
-    put(readout, { text });
+    const [weights] = both.map((half) => half.weights[query]);
+    const key = answered ?? weights.indexOf(Math.max(...weights));
+    const texts = both.map(
+      ({ scores, weights }, side) =>
+        `${SIDES[side].formula} score ${decimals(scores[query][key])}, weight ${decimals(weights[query][key])}`,
+    );
+    line.set(`${labels[key]}: ${texts.join("; ")}`, answered !== null);
+    keySlider.set(key, String(key));
   };
   const paint = () => {
     const { step, both, query } = shown();
-    const scale = scaleOf(both, query);
-    parts.forEach((part, i) => part.paint(both[i], query, sizes[step], scale));
+    bands.paint(both, query, sizes[step]);
     sweep.paint(step);
     choice.paint(query);
     tables.paint(both, query, sizes[step]);
-    paintReadout();
+    paintReadout(now());
   };
-  return mountFigure(context, { elements, traits: ["d", "query"], paint }).close;
+  let now = () => /** @type {number | null} */ (null);
+  const elements = [...first, all, line.element, ...more, tables.element];
+  const { figure, close } = mountFigure(context, { elements, traits: ["d", "query"], paint });
+  const pointed = pointing(figure, paintReadout);
+  now = pointed.pointed;
+  return close;
 }
 
 export default { render: drawFigure };

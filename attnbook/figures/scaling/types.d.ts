@@ -18,15 +18,12 @@ export interface Measures {
   slopes: number;
 }
 
-/** The texts of a measure: its name, its unit, and the meaning of its number. */
-export interface Measure {
+/** A row of measures: its name, what it means, and the text of its number. */
+export interface Row {
   text: string;
-  unit?: string;
-  note(number: number): string;
+  meaning?: string;
+  format(measures: Measures): string;
 }
-
-/** A measure and its key in `Measures`. */
-export type MeasureEntry = [key: keyof Measures, measure: Measure];
 
 /** One half at one d; scores and weights are [query][key]. */
 export interface Half {

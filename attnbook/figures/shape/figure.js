@@ -1,15 +1,18 @@
 // The shape figure: a layer's source, and the tensor that each step of its run made.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Numeric, Kind, Measure, Section, Step, Traits } from "./types" */
-import { slider } from "../shared/controls.js";
+import { tabs } from "../shared/arrangement.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
+import { readout } from "../shared/pointing.js";
+import { stepper } from "../shared/stepper.js";
 import { foldedTables, tableHead } from "../shared/tables.js";
 import { axisPosition, formatNumber, indexOf, sized } from "./layout.js";
 import { describeMeeting, productOf } from "./matrix_product.js";
 import { drawing, indexedName, legend, measureOf } from "./pieces.js";
 
 const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
+const TITLE = 24; // px of a function's title
 const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
 
 /**
@@ -72,66 +75,74 @@ function sourceOf(sections, steps, onChoose) {
 }
 
 /**
- * Scroll only this box until one of its lines is visible.
+ * Scroll only this box until one of its lines is visible, below the title that sticks to the top.
  * @param {Element} line
  * @param {Element} box
  */
 function reveal(line, box) {
   const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
-  const margin = 2 * inner.height;
-  if (inner.top < outer.top + margin) box.scrollTop -= outer.top + margin - inner.top;
-  else if (inner.bottom > outer.bottom - 2 * margin) box.scrollTop += inner.bottom - outer.bottom + 2 * margin;
+  if (inner.top >= outer.top + TITLE && inner.bottom <= outer.bottom) return;
+  box.scrollTop += inner.top - outer.top - Math.max(TITLE, (outer.height - inner.height) / 2);
 }
 
 /**
  * The tensor of a step, and the one that its numbers come from.
  * @param {Model<Traits>} model
- * @param {(text: string) => void} onReadout
+ * @param {HTMLTableElement} meeting the table of a product's row and column
+ * @param {(text: string, answers: boolean) => void} onReadout
  */
-function tensorsOf(model, onReadout) {
+function tensorsOf(model, meeting, onReadout) {
   const element = make("div", { class: "tensors" });
   const note = make("p", { class: "step-note" });
-  const below = make("div");
-  const scroll = make("div", { class: "scroll tensor-scroll" }, element);
-  const whole = make("div", { class: "tensor-stage" }, note, scroll, below);
+  const scroll = make("div", { class: "scroll" }, element);
+  const stage = make("div", { class: "parts" });
   /** @param {Step} step */
   const numbersOf = (step) => model.get("numbers")[step.numbers] ?? [];
   /** @param {Step} step */
   const paint = (step) => {
     const shown = [...(step.before < 0 ? [] : [model.get("steps")[step.before]]), step];
     const lists = shown.map(numbersOf);
-    const point = (/** @type {number} */ from) => (/** @type {number} */ flatIndex) => {
+    const product = isProduct(step) ? productOf(step, model.get("numbers"), meeting) : null;
+    /** @param {number} from @param {number} flatIndex @param {boolean} answers */
+    const point = (from, flatIndex, answers) => {
       const number = lists[from][flatIndex];
       const marked = shown.map((_, i) => (i === from ? [flatIndex] : indicesOf(lists[i], number, step.kind)));
       parts.forEach((part, i) => part.point(marked[i]));
       product?.point(flatIndex);
-      onReadout(readout(shown, from, marked, number));
+      onReadout(describeNumber(shown, from, marked, number), answers);
     };
-    const product = isProduct(step) ? productOf(step, model.get("numbers")) : null;
-    const parts = shown.map((each, i) => drawing(each, lists[i], point(i)));
+    const sizes = shown.map((each, i) => measureOf(each, lists[i]));
+    const rows = sizes.reduce((sum, size) => sum + size.rows, 0);
+    const parts = shown.map((each, i) => drawing(each, lists[i], rows, (flatIndex) => point(i, flatIndex, true)));
     const arrow = make("span", { class: "arrow", "aria-hidden": true, text: "→" });
-    element.replaceChildren(...(parts.length > 1 ? [parts[0].element, arrow, parts[1].element] : [parts[0].element]));
-    setCellSize(
-      element,
-      shown.map((each, i) => measureOf(each, lists[i])),
+    const last = parts.length - 1;
+    if (last) parts[0].element.classList.add("before");
+    element.replaceChildren(
+      ...(last ? [parts[0].element, arrow] : []),
+      parts[last].element,
+      legend(step, numbersOf(step)),
     );
+    setCellSize(element, sizes, rows);
     put(note, { text: step.note });
-    below.replaceChildren(legend(step, numbersOf(step)), ...(product ? [product.element] : []));
-    product?.point(0);
-    if (product) parts[0].point([0]);
-    suppressShortcuts(element);
-    onReadout(
-      `Point at a cell${product ? ": which row and column meet in it?" : parts.length > 1 ? ": where was its number, and where is it now?" : " for its number."}`,
-    );
+    note.hidden = !step.note;
+    meeting.hidden = !product;
+    const panels = [
+      { name: "tensor", element: scroll },
+      ...(product ? [{ name: "row and column", element: product.element }] : []),
+    ];
+    stage.replaceChildren(note, ...tabs("part", panels).elements);
+    if (lists[last].length) point(last, 0, false);
+    else onReadout(`${step.name} ${sized(step)} has no numbers to show`, false);
+    suppressShortcuts(stage);
   };
-  return { element: whole, paint };
+  return { element: stage, paint };
 }
 
 /** Whether a step's tensor is a matrix product. @param {Step} step @returns {step is Step & {product: NonNullable<Step["product"]>}} */
 const isProduct = (step) => step.product !== null;
 
-/** Use one cell size in both drawings, so that they fit. @param {HTMLElement} element @param {Measure[]} sizes */
-function setCellSize(element, sizes) {
+/** Use one cell size in both drawings, so that they fit. @param {HTMLElement} element @param {Measure[]} sizes @param {number} rows */
+function setCellSize(element, sizes, rows) {
   const total = sizes.reduce((sum, { columns }) => sum + columns, 0);
   const edges = sizes.reduce((sum, { edge }) => sum + edge, 0);
   /** @param {string} name @param {number | string} value */
@@ -140,6 +151,7 @@ function setCellSize(element, sizes) {
   element.classList.toggle("below", sizes.length > 1 && total > MOST_SIDE_BY_SIDE);
   set("--total", Math.max(1, total));
   set("--widest", Math.max(1, ...sizes.map(({ columns }) => columns)));
+  set("--rows", Math.max(1, rows));
   set("--edges", `${edges + 64 * (sizes.length - 1)}px`);
   set("--edge-most", `${Math.max(...sizes.map(({ edge }) => edge))}px`);
   set("--most", `${Math.min(...sizes.map(({ most }) => most))}px`);
@@ -164,7 +176,7 @@ function indicesOf(list, number, kind) {
  * @param {number[][]} marked the number's flat index in each
  * @param {Numeric} number
  */
-export function readout(shown, from, marked, number) {
+export function describeNumber(shown, from, marked, number) {
   const step = shown[from];
   const index = indexOf(marked[from][0], step.shape).map((at, axis) => axisPosition(step, axis, at));
   const text = `${indexedName(step, marked[from][0])} = ${formatNumber(number, step.kind)}${index.length ? ` (${index.join(", ")})` : ""}`;
@@ -194,29 +206,22 @@ function stepTable(steps, sections) {
   const table = make(
     "table",
     { class: "step-table" },
+    make("caption", { text: "all steps" }),
     tableHead(["step", "in", "line", "tensor", "shape"]),
     make("tbody", {}, ...rows),
   );
-  const element = foldedTables([table], { title: "Show steps", name: "steps" });
-  element.classList.add("steps");
   /** @param {number} index */
-  const paint = (index) => {
-    rows.forEach((each, i) =>
-      i === index ? each.setAttribute("aria-current", "step") : each.removeAttribute("aria-current"),
-    );
-  };
-  return { element, paint };
+  const paint = (index) => rows.forEach((each, i) => put(each, { "aria-current": i === index ? "step" : null }));
+  return { table, paint };
 }
 
 /**
- * The numbers of the step in focus, one row along the last axis each. ElementByTag when it is opened.
+ * The numbers of the step in focus, one row along the last axis each.
  * @param {Model<Traits>} model
  */
 function numberTable(model) {
   const caption = make("caption");
   const table = make("table", { class: "number-table" }, caption);
-  const element = foldedTables([table]);
-  element.classList.add("tensor-numbers");
   /** @type {Step | null} */
   let shown = null;
   /** @param {Step} step */
@@ -243,7 +248,7 @@ function numberTable(model) {
   let waiting = 0;
   /** @param {Step} step */
   const paint = (step) => {
-    if (step === shown || !element.open) return;
+    if (step === shown) return;
     shown = step;
     stop();
     const large = (model.get("numbers")[step.numbers] ?? []).length > MOST_AT_ONCE;
@@ -258,40 +263,42 @@ function numberTable(model) {
     table.setAttribute("aria-busy", "false");
   };
   const stop = () => clearTimeout(waiting);
-  return { element, paint, stop };
+  return { table, paint, stop };
 }
 
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
 function drawShape(context) {
   const { model } = context;
   const [steps, sections] = [model.get("steps"), model.get("sections")];
-  const remark = model.get("remark");
+  const last = steps.length - 1;
   /** @param {number} step */
   const choose = (step) => setterOf(model)({ step });
-  const readoutLine = make("p", { class: "readout", "aria-live": "polite" });
+  const line = readout();
   const source = sourceOf(sections, steps, choose);
-  const control = slider("step", { min: 0, max: steps.length - 1, step: 1 }, choose);
-  const where = make("small");
-  const setting = make("div", { class: "step-setting" }, control.label, where, control.input);
-  const tensors = tensorsOf(model, (text) => put(readoutLine, { text }));
-  const [list, table] = [stepTable(steps, sections), numberTable(model)];
-  const about = remark ? [make("p", { class: "remark", text: remark })] : [];
-  const elements = [source.element, ...about, setting, tensors.element, readoutLine, list.element, table.element];
-  const now = () => steps[model.get("step")];
+  const control = stepper("step", choose, { max: last });
+  const meeting = make("table", { class: "meeting" });
+  const tensors = tensorsOf(model, meeting, line.set);
+  const [list, numbers] = [stepTable(steps, sections), numberTable(model)];
+  const tables = foldedTables([numbers.table, meeting, list.table]);
+  const about = model.get("remark") ? [make("p", { class: "note", text: model.get("remark") })] : [];
+  const elements = [control.element, source.element, ...about, tensors.element, line.element, tables];
+  const paintTables = () => {
+    list.paint(model.get("step"));
+    if (tables.open) numbers.paint(steps[model.get("step")]);
+  };
   const paint = () => {
-    const [number, step] = [model.get("step"), now()];
-    control.set(number, `${number} of ${steps.length - 1}`);
-    put(where, { text: `line ${step.line} of ${sections[step.section].title}` });
+    const [number, step] = [model.get("step"), steps[model.get("step")]];
+    control.paint(number, `${number} of ${last}`);
     control.input.setAttribute("aria-valuetext", `${number}: ${step.name} ${sized(step)}`);
     source.paint(step);
     tensors.paint(step);
-    list.paint(number);
-    table.paint(step);
+    paintTables();
   };
-  table.element.addEventListener("toggle", () => table.paint(now()));
+  tables.addEventListener("toggle", paintTables);
   const { close } = mountFigure(context, { elements, traits: ["step"], paint });
   return () => {
-    table.stop();
+    control.stop();
+    numbers.stop();
     close();
   };
 }

@@ -1,12 +1,12 @@
 // A matrix product: each of its numbers is a row of one factor times a column of the other.
 /** @import { Point } from "../shared/types" */
 /** @import { Factor, Numeric, Meeting, Product, Step } from "./types" */
+import { sumText } from "../shared/contributions.js";
+import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { tableRow } from "../shared/tables.js";
 import { GAP, indexOf, layoutOf } from "./layout.js";
-import { box, cellShapes, frames, line } from "./pieces.js";
-
-const WIDEST = 22; // px of a cell
+import { cellOutline, cellShapes, frames, line } from "./pieces.js";
 
 /**
  * The row and the column that give a number of a product.
@@ -55,26 +55,26 @@ export function describeMeeting(step, flatIndex) {
 
 /**
  * One matrix of a product, with the rows of one factor to its left and the columns of the other
- * above it, and the row and column of one number as a table.
+ * above it, and the row and column of one number as a sum and in a table.
  * @param {Step & {product: Product}} step
  * @param {Numeric[][]} numbers
+ * @param {HTMLTableElement} table to be filled
  */
-export function productOf(step, numbers) {
+export function productOf(step, numbers, table) {
   const { product } = step;
   const { first, second } = product;
-  const words = make("p", { class: "product-words" });
-  const [picture, table] = [productPicture(step, numbers), meetingTable(step, numbers)];
-  const element = make("div", { class: "product" }, words, picture.element, table.element);
+  const [words, sum] = [make("p", { class: "note" }), make("p", { class: "sum-text" })];
+  const [picture, meeting] = [productPicture(step, numbers), meetingTable(step, numbers, table)];
+  const element = make("div", { class: "product" }, words, picture.element, sum);
   const formatIndex = (/** @type {number[]} */ index) => (index.length ? `[${index.join(", ")}]` : "");
   /** @param {number} flatIndex */
   const point = (flatIndex) => {
     const found = meetingOf(step, flatIndex);
     const left = `${first.name}${formatIndex(found.rows.index)}`;
     const above = `${second.name}${formatIndex(found.columns.index)}${product.turned ? ", turned" : ""}`;
-    const sum = `the sum of their products${over(product)}`;
-    put(words, { text: `Left: ${left}. Above: ${above}. Where a row and a column meet: ${sum}.` });
+    put(words, { text: `Left: ${left}. Above: ${above}. Row · column:` });
+    put(sum, { text: meeting.point(found) });
     picture.point(found, flatIndex);
-    table.point(found);
   };
   return { element, point };
 }
@@ -88,7 +88,10 @@ function productPicture(step, numbers) {
   const edge = length + GAP;
   const mark = make("svg:path", { ...line, class: "mark" });
   const cells = make("svg:g");
-  const size = { viewBox: `0 0 ${edge + across} ${edge + down}`, style: `--width: ${(edge + across) * WIDEST}px` };
+  const size = {
+    viewBox: `0 0 ${edge + across} ${edge + down}`,
+    style: `--wide: ${edge + across}; --tall: ${edge + down}`,
+  };
   const element = make("svg:svg", { ...size, "aria-hidden": true }, cells, mark);
   let drawn = -1;
   /** @param {Meeting} found @param {number} start of the matrix in the result */
@@ -106,7 +109,7 @@ function productPicture(step, numbers) {
     if (start !== drawn) draw(found, start);
     drawn = start;
     const [x, y] = [edge + found.column, edge + found.row];
-    put(mark, { d: `M0 ${y}h${length}v1h${-length}zM${x} 0v${length}h1v${-length}z${box([x, y], 0)}` });
+    put(mark, { d: `M0 ${y}h${length}v1h${-length}zM${x} 0v${length}h1v${-length}z${cellOutline([x, y], 0)}` });
   };
   return { element, point };
 }
@@ -118,24 +121,33 @@ function matrixAt([x, y], shape, numbers, factor) {
   return make("svg:g", { transform: `translate(${x} ${y})` }, ...shapes, frames(layout));
 }
 
-/** A row, a column, their products and the sum, as a table. @param {Step & {product: Product}} step @param {Numeric[][]} numbers */
-function meetingTable({ product }, numbers) {
+/**
+ * A row, a column, their products and the sum: as a table, and in words.
+ * @param {Step & {product: Product}} step
+ * @param {Numeric[][]} numbers
+ * @param {HTMLTableElement} table
+ */
+function meetingTable({ product }, numbers, table) {
   const [first, second] = [product.first, product.second].map((factor) => numbers[factor.numbers]);
   const length = product.first.shape.at(-1) ?? 0;
-  const lines = [length, length, length, 1].map(tableRow);
-  const body = make("tbody", {}, ...lines.map((it) => it.element));
-  const table = make("table", { class: "meeting" }, body);
-  const element = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "row and column" }, table);
+  const lines = [length, length, length, 1].map((count) => tableRow(count));
+  table.replaceChildren(
+    make("caption", { text: "row and column of the number" }),
+    make("tbody", {}, ...lines.map((it) => it.element)),
+  );
   /** @param {Meeting} found */
   const point = (found) => {
     const row = found.rowIndices.map((at) => Number(first[at]));
     const column = found.columnIndices.map((at) => Number(second[at]));
     const products = row.map((number, k) => number * column[k]);
-    const sum = products.reduce((a, b) => a + b, 0) / Math.sqrt(product.divisor);
+    const total = products.reduce((a, b) => a + b, 0);
+    const sum = total / Math.sqrt(product.divisor);
     const names = [found.rowName, found.columnName, "products", `their sum${over(product)}`];
     [row, column, products, [sum]].forEach((numbers, i) => lines[i].set(names[i], numbers));
+    const root = product.divisor > 1 ? `, ${decimals(total)}${over(product)} = ${decimals(sum)}` : "";
+    return `${sumText(row, column, total)}${root}`;
   };
-  return { element, point };
+  return { point };
 }
 
 /** A matrix's columns as rows. @param {Numeric[]} numbers @param {number} width */

@@ -217,9 +217,9 @@ class Origins:
             return -1, f"The same as {_describe_step(other.step)}."
         if not how:
             return -1, ""
-        where = "in the same order, cut in another way" if how == "order" else "moved"
-        count = f"The same {len(now.numbers or [])} numbers as in {_describe_step(other.step)}"
-        return index, f"{count}, {where}: none is changed."
+        where = "the same order: only the shape is new" if how == "order" else "another order"
+        count = f"The {len(now.numbers or [])} numbers of {_describe_step(other.step)}"
+        return index, f"{count}, in {where}."
 
 
 def _key(each: StepNumbers) -> tuple[str, tuple[Number, ...]]:

@@ -13,14 +13,13 @@ import {
   LEVELS,
   layoutOf,
   sized,
-  sizeOf,
 } from "./layout.js";
 
 const MOST_PRINTED = 256; // integers that are printed in their cells
-const NARROW = 250; // px that the cells have on a phone
+const [NARROW, LOW] = [250, 160]; // px that the cells have on a phone
 const CHARACTER = 6.6; // px of a label
-const [LEAST, MOST] = [7, 22]; // px of a cell
-const TALLEST = 640; // px of a drawing, unless its cells would be too small
+const [LEAST, MOST] = [6, 22]; // px of a cell
+const TALLEST = 400; // px of a drawing, unless its cells would be too small
 
 /** The colour of a level. @param {Numeric} level */
 export function colorOf(level) {
@@ -28,14 +27,14 @@ export function colorOf(level) {
   const number = Number(level);
   if (!number || !Number.isFinite(number)) return "var(--ground)"; // zero, or a value with a sign
   const share = Math.round(12 + (88 * Math.abs(number)) / LEVELS);
-  return `color-mix(in oklab, var(--key-${number > 0 ? "first" : "last"}) ${share}%, var(--ground))`;
+  return `color-mix(in oklab, var(--${number > 0 ? "positive" : "negative"}) ${share}%, var(--ground))`;
 }
 
 export const line = { fill: "none", "vector-effect": "non-scaling-stroke" };
 /** @param {number} number */
 const tidy = (number) => Number(number.toFixed(3)); // to a thousandth of a cell
 /** The outline of a cell, inset by `edge`. @param {Point} position @param {number} edge */
-export const box = ([x, y], edge) =>
+export const cellOutline = ([x, y], edge) =>
   `M${tidy(x + edge)} ${tidy(y + edge)}h${1 - 2 * edge}v${1 - 2 * edge}h${2 * edge - 1}z`;
 // Values that are not finite numbers have signs: a stroke, a cross, a plus.
 /** @type {Record<string, ((position: Point) => string) | undefined>} */
@@ -56,7 +55,7 @@ export function cellShapes(layout, numbers, { kind, scale }) {
   const shapes = [];
   for (const [level, flatIndices] of indicesByLevel(numbers, kind, scale)) {
     const positions = flatIndices.map((flatIndex) => cellPosition(layout, flatIndex));
-    const d = positions.map((position) => box(position, 0.03)).join("");
+    const d = positions.map((position) => cellOutline(position, 0.03)).join("");
     shapes.push(make("svg:path", { class: "level", "data-level": level, d, fill: colorOf(level) }));
     if (SIGNS[level])
       shapes.push(make("svg:path", { ...line, class: `sign ${level}`, d: positions.map(SIGNS[level]).join("") }));
@@ -123,39 +122,39 @@ function blockLabelsOf(step, layout, cell) {
  */
 function axesLine(step, unnamed) {
   const last = step.shape.length - 1;
-  /** @param {number} axis */
-  const describe = (axis) => {
-    const size = step.shape[axis];
-    return `${axisName(step, axis)} ${step.symbols[axis] === String(size) ? `(${sizeOf(size)})` : size}`;
-  };
-  const parts = [...(last > 0 ? [`↓ ${describe(last - 1)}`] : []), ...(last >= 0 ? [`→ ${describe(last)}`] : [])];
-  if (unnamed) parts.push(`side by side: ${describe(last - 2)}`);
+  const parts = [
+    ...(last > 0 ? [`↓ ${axisName(step, last - 1)}`] : []),
+    ...(last >= 0 ? [`→ ${axisName(step, last)}`] : []),
+    ...(unnamed ? [`side by side: ${unnamed}`] : []),
+  ];
   return make("div", { class: "axes-line" }, ...parts.map((text) => make("span", { text })));
 }
 
 /**
- * How wide a drawing is: its cells, and its labels in px.
+ * How large a drawing is: its cells, and its labels in px.
  * @param {Step} step
  * @param {Numeric[]} numbers
+ * @param {number} [shared] how many rows share the height, if it is not the only drawing
  * @returns {Measure}
  */
-export function measureOf(step, numbers) {
+export function measureOf(step, numbers, shared) {
   const { columns, rows } = layoutOf(step.shape);
   const least = leastCellWidth(step, numbers);
-  const cell = Math.max(least, Math.min(MOST, NARROW / Math.max(1, columns)));
+  const cell = Math.max(least, Math.min(MOST, NARROW / Math.max(1, columns), LOW / Math.max(1, shared ?? rows)));
   const most = Math.max(least, Math.min(MOST, TALLEST / Math.max(1, rows)));
-  return { columns, least, most, cell, edge: blockLabelsOf(step, layoutOf(step.shape), cell).edge };
+  return { columns, rows, least, most, cell, edge: blockLabelsOf(step, layoutOf(step.shape), cell).edge };
 }
 
 /**
  * A tensor as a drawing; arrow keys, mouse and touch point at its numbers.
  * @param {Step} step
  * @param {Numeric[]} numbers
+ * @param {number} rows how many share the height
  * @param {(flatIndex: number) => void} onPoint
  */
-export function drawing(step, numbers, onPoint) {
+export function drawing(step, numbers, rows, onPoint) {
   const layout = layoutOf(step.shape);
-  const { tops, sides, edge, unnamed } = blockLabelsOf(step, layout, measureOf(step, numbers).cell);
+  const { tops, sides, edge, unnamed } = blockLabelsOf(step, layout, measureOf(step, numbers, rows).cell);
   const mark = make("svg:path", { ...line, class: "mark" });
   const content = cellShapes(layout, isPrinted(step, numbers) ? numbers.map(() => 0) : numbers, step);
   const viewBox = `0 0 ${layout.columns} ${layout.rows}`;
@@ -171,7 +170,7 @@ export function drawing(step, numbers, onPoint) {
   listen(cells, layout, numbers.length, onPoint);
   const element = make(
     "div",
-    { class: "tensor", style: `--columns: ${layout.columns}; --rows: ${layout.rows}; --edge: ${edge}px` },
+    { class: "tensor", style: `--columns: ${layout.columns}; --down: ${layout.rows}; --edge: ${edge}px` },
     make("div", { class: "tensor-name" }, make("code", { text: step.name }), make("span", { text: ` ${sized(step)}` })),
     axesLine(step, unnamed),
     ...(tops.length ? [make("div", { class: "tops", "aria-hidden": true }, ...tops)] : []),
@@ -179,7 +178,7 @@ export function drawing(step, numbers, onPoint) {
   );
   /** @param {number[]} flatIndices */
   const point = (flatIndices) =>
-    put(mark, { d: flatIndices.map((flatIndex) => box(cellPosition(layout, flatIndex), 0)).join("") });
+    put(mark, { d: flatIndices.map((flatIndex) => cellOutline(cellPosition(layout, flatIndex), 0)).join("") });
   return { element, point };
 }
 
@@ -254,7 +253,7 @@ export function legend(step, numbers) {
 /** A cell of a colour. @param {string} level */
 function swatch(level) {
   const sign = SIGNS[level] ? [make("svg:path", { ...line, class: `sign ${level}`, d: SIGNS[level]([0, 0]) })] : [];
-  const fill = make("svg:path", { d: box([0, 0], 0.03), fill: colorOf(level) });
+  const fill = make("svg:path", { d: cellOutline([0, 0], 0.03), fill: colorOf(level) });
   return make("svg:svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": true }, fill, ...sign);
 }
 

@@ -80,9 +80,10 @@ export interface Layout {
   rows: number;
 }
 
-/** How wide a drawing is: `columns` in cells; a cell, the least and the most of one, and the edge in px. */
+/** How large a drawing is: `columns` and `rows` in cells; a cell, the least and the most of one, and the edge in px. */
 export interface Measure {
   columns: number;
+  rows: number;
   least: number;
   most: number;
   cell: number;

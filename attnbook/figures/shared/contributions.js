@@ -7,8 +7,8 @@ import { stack } from "./key_axis.js";
 
 const MOST_TERMS = 4;
 
-/** A factor, in brackets if it is negative. @param {number} value */
-const factor = (value) => (value < 0 ? `(${short(value)})` : short(value));
+/** A factor, in brackets if it is negative. @param {number} value @param {(number: number) => string} format */
+const factor = (value, format) => (value < 0 ? `(${format(value)})` : format(value));
 
 /**
  * The sum in numbers, the largest terms in the order of the keys: "0.804 · 10 + 0.196 · 20 = 11.956".
@@ -26,7 +26,7 @@ export function sumText(weights, values, output) {
     .slice(0, MOST_TERMS)
     .sort((a, b) => a - b);
   if (!largest.length) return "";
-  const terms = largest.map((key) => `${decimals(weights[key])} · ${factor(values[key])}`);
+  const terms = largest.map((key) => `${factor(weights[key], decimals)} · ${factor(values[key], short)}`);
   const rounded = largest.reduce((sum, key) => sum + Number(decimals(weights[key])) * Number(short(values[key])), 0);
   const all = largest.length === keys.length;
   const sign = all && decimals(rounded) !== decimals(output) ? "≈" : "=";

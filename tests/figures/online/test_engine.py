@@ -92,15 +92,15 @@ def test_each_step_of_the_chapters_case_is_described(answers):
     assert [text for text, _ in corrected] == [
         "Nothing is read yet. Press Next to read the first block.",
         "Block 1: its highest score is 0.693. There is nothing to correct yet.",
-        "Block 2: the highest score rises from 0.693 to 1.792. So both old sums shrink: "
-        "× e^(0.693\u00a0−\u00a01.792) = × 0.333. Then the block is added.",
-        "Block 3: the highest score rises from 1.792 to 2.485. So both old sums shrink: "
-        "× e^(1.792\u00a0−\u00a02.485) = × 0.500. Then the block is added.",
+        "Block 2 raises the highest score from 0.693 to 1.792, so both old sums shrink: "
+        "×\u00a0e^(0.693\u00a0−\u00a01.792) = 0.333.",
+        "Block 3 raises the highest score from 1.792 to 2.485, so both old sums shrink: "
+        "×\u00a0e^(1.792\u00a0−\u00a02.485) = 0.500.",
     ]
     assert without[3] == [
-        "Block 3: the highest score rises from 1.792 to 2.485. Both old sums should shrink: "
-        "× 0.500. They stay as they were.",
-        "error −5.000",
+        "Block 3 raises the highest score from 1.792 to 2.485. Both old sums should shrink "
+        "(×\u00a00.500), but they stay as they were.",
+        "error -5.000",
     ]
     falling = answers["texts"][list(CASES).index("falling scores")]
     unchanged = "Block 2: the highest score stays 5.000. Nothing to correct: × 1."

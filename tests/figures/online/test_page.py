@@ -10,18 +10,20 @@ from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.online.cases import CASES, figure_of, truth
 from tests.figures.shared.page import CLOSE, reading
+from tests.tools.site.site_checks import NARROW
 
 CHAPTER = "the chapter's"
 READ = reading("""
     step: Number(figure.querySelector('input[type=range]').value),
     corrected: !figure.querySelector('input[type=checkbox]').checked,
     bodies: bodies(),
-    sums: all('.sum').map((row) => ({
+    sums: all('.carried').map((row) => ({
         number: row.lastElementChild.textContent,
         label: row.querySelector('.name').textContent,
-        widths: all('.parts :is(rect, polygon)', row).map((part) => part.getBBox().width),
+        widths: all(':is(rect, polygon)', row).map((part) => part.getBBox().width),
     })),
-    result: figure.querySelector('.result').innerText,
+    output: texts('.output :is(.number, .plain, .error)'),
+    sum: texts('.sum-text')[0],
     readout: figure.querySelector('.readout').textContent,
 """)
 
@@ -59,8 +61,13 @@ def disagreements(seen: dict, state: dict) -> list[str]:
         printed = [seen["sums"][2]["number"], seen["sums"][5]["number"]]
         now = walk[step - 1]
         exact = [now["total"].item(), now["weighted"][0].item()]
-        if printed != [decimals(x).replace("-", "−", 1) for x in exact]:
+        if printed != [*map(decimals, exact)]:
             wrong.append("printed numbers")
+        outputs = torch.stack([now["output"], now["plain"]], -1).tolist()
+        if [*zip(seen["output"][::3], seen["output"][1::3], strict=True)] != [
+            (decimals(one), decimals(other)) for one, other in outputs
+        ]:
+            wrong.append("printed outputs")
     return wrong
 
 
@@ -100,15 +107,50 @@ def test_buttons_and_keys_go_there_and_back(show):
     assert figure.evaluate(READ)["corrected"] is False
     figure.get_by_text("without the correction").tap()
     assert figure.evaluate(READ)["corrected"] is True
-    assert shown.saves() == saves + 13
+    assert shown.saves() == saves + 11  # none at the ends
 
 
 def test_without_the_correction_the_error_is_next_to_the_right_output(show):
     figure = show(CHAPTER).figure
     slider(figure).press("End")
-    for output, error in (("25.000", "the same: error 0"), ("20.000", "error −5.000")):
-        lines = [line.strip() for line in figure.evaluate(READ)["result"].split("\n")]
-        assert lines == [f"output so far {output}", "plain softmax of all keys 25.000", error]
+    weights = ("0.100 · 10 + 0.300 · 20 + 0.600 · 30 =", "0.333 · 10 + 0.333 · 20 + 0.333 · 30 ≈")
+    outputs = zip(("25.000", "20.000"), ("the same: error 0", "error -5.000"), weights, strict=True)
+    for output, error, terms in outputs:
+        seen = figure.evaluate(READ)
+        assert seen["output"] == [output, "25.000", error]
+        assert seen["sum"] == f"{terms} {output}"
         figure.get_by_role("checkbox").check()
     labels = [row["label"] for row in figure.evaluate(READ)["sums"]]
     assert labels == ["before", "× 1", "+ block 3"] * 2
+
+
+LIT = (
+    """figure => [...figure.querySelectorAll('.lit')].map(e => [e.tagName, e.dataset.key].join())"""
+)
+
+
+def test_pointing_at_a_key_lights_it_in_all_bands_and_in_the_table(show):
+    figure = show(CHAPTER).figure
+    slider(figure).fill("2")
+    first = figure.evaluate(READ)["readout"]
+    assert first.startswith("Block 2 raises the highest score")
+    figure.locator(".bars rect").nth(1).hover()
+    lit = figure.evaluate(LIT)
+    # One bar, a part of each of two sums of three rows and of two outputs; score, value, row.
+    assert sorted(lit) == sorted(["rect,1"] * 9 + ["SPAN,1"] * 2 + ["TR,1"])
+    text = "key 1: score 1.792, value 20, power 1.000, weight 0.750"
+    assert figure.evaluate(READ)["readout"] == text
+    figure.locator(".bars rect").nth(2).hover()
+    assert figure.evaluate(READ)["readout"] == "key 2: score 2.485, value 30; not read yet"
+    figure.get_by_role("button", name="Next").hover()
+    figure.page.mouse.move(0, 0)
+    assert [figure.evaluate(LIT), figure.evaluate(READ)["readout"]] == [[], first]
+
+
+def test_on_a_phone_it_fits_the_screen_at_every_step(show):
+    figure = show(CHAPTER, NARROW).figure
+    for corrected in (True, False):
+        figure.get_by_role("checkbox").set_checked(not corrected)
+        for step in range(4):
+            slider(figure).fill(str(step))
+            assert figure.bounding_box()["height"] < 660  # its action and caption need 80 more

@@ -55,9 +55,9 @@ def test_every_number_of_the_page_and_of_python_equals_torch_at_every_d(answers,
 
 def test_the_entropy_is_described_as_keys_that_share_evenly(answers):
     assert answers["texts"] == [
-        "as if one key had all the weight",
-        "as if 2 keys shared the weight evenly",
-        "as if 11.3 keys shared the weight evenly",
+        "1 key",
+        "2 keys",
+        "11.3 keys",
     ]
 
 

@@ -17,14 +17,13 @@ from tests.tools.site.site_checks import NARROW, WIDE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
 READ = reading("""
-    d: Number(figure.querySelector('.sweep-axis input').ariaValueText),
-    query: Number(figure.querySelector('select').value),
-    setting: figure.querySelector('.chart-setting .setting').textContent,
+    d: Number(figure.querySelector('.chart input').ariaValueText),
+    query: Number(figure.querySelector('select')?.value ?? 0),
+    setting: figure.querySelector('.chart .setting').textContent,
     bodies: bodies(),
-    printed: all('dl').map((list) => texts('dd', list)),
-    heights: all('.half').map((half) => all(
-        '.half-plot:nth-of-type(3) .bars :is(rect, polygon)', half).map(
-            (bar) => bar.getBBox().height)),
+    printed: all('.measure').map((row) => texts('b', row)),
+    heights: all('[aria-label=Weighting] .bars').map((half) => all(':is(rect, polygon)', half).map(
+        (bar) => bar.getBBox().height)),
     dots: attributes('.dot', ['y1']).flat(),
 """)
 
@@ -60,14 +59,13 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     wrong = [
         name for name in true if differ(shown[name], true[name], 1e-4 if name in DRAWN else CLOSE)
     ]
-    printed = [
-        [
-            decimals(row[half]) + " bits" * (name == "entropy")
-            for name, row in zip(MEASURES, measures, strict=True)
-        ]
-        for half in (0, 1)
-    ]
-    return wrong + ["printed"] * (printed != seen["printed"])
+    variance, largest, bits, evenly, slopes = seen["printed"]
+    printed = [variance, largest, [text.removesuffix(" bits") for text in bits], slopes]
+    if printed != [[*map(decimals, row)] for row in measures]:
+        wrong.append("printed")
+    if [text.split()[0] for text in evenly] != [f"{2**row:.3g}" for row in measures[2]]:
+        wrong.append("as if evenly shared")
+    return wrong
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +99,7 @@ def test_keys_set_d(show):
 def test_every_query_can_be_chosen_and_equals_torch(show):
     _, figure, state, _ = shown = show("odd numbers")
     saves = shown.saves()
+    figure.get_by_text("More controls").click()
     choice = figure.get_by_role("combobox", name="query")
     for query in (1, 2, 0):
         if query:
@@ -123,32 +122,44 @@ def test_the_lines_pass_through_the_largest_weights(show):
         assert ys == pytest.approx([100 * (1 - weight) for weight in half], abs=0.01)
 
 
-def test_pointing_at_a_key_shows_its_numbers_in_both_halves(show):
+LIT = (
+    """figure => [...figure.querySelectorAll('.lit')].map(e => [e.tagName, e.dataset.key].join())"""
+)
+
+
+def test_pointing_at_a_key_lights_it_in_both_halves_and_shows_its_numbers(show):
     _, figure, state, _ = show("odd numbers")
     slider(figure, "d").press("End")
-    readout, bars = figure.locator(".readout"), figure.locator(".half .bars")
-    assert "Point at a key" in readout.inner_text()
+    readout, bars = figure.locator(".readout"), figure.locator(".pair .bars")
     true = expected(state, 8, 0)["keys"]
 
     def sentence(key: int) -> str:
         a, b, c, d = (decimals(number) for number in true[key].tolist())
         return f"key {key}: q · k score {a}, weight {b}; q · k / √d score {c}, weight {d}"
 
+    largest = int(true[:, 1].argmax())
+    assert readout.inner_text() == sentence(largest)
     for half, key in ((0, 1), (3, 4), (1, 0), (2, 3)):
         box = bars.nth(half).bounding_box()
         position = {"x": box["width"] * (key + 0.5) / 5, "y": 9}
         (bars.nth(half).tap if half == 2 else bars.nth(half).hover)(position=position)
         assert readout.inner_text() == sentence(key)
-    figure.locator(".half.scaled .keys button").first.focus()
-    figure.locator(".half.scaled .keys button").first.press("ArrowRight")
+        # In each half two bars, a share of the total and a button; and a row of the table.
+        lit = [*[f"rect,{key}"] * 6, *[f"BUTTON,{key}"] * 2, f"TR,{key}"]
+        assert sorted(figure.evaluate(LIT)) == sorted(lit)
+    first = figure.locator(".keys").last.locator("button").first
+    first.focus()
+    first.press("ArrowRight")
     assert readout.inner_text() == sentence(1)
     slider(figure, "d").press("Home")
     assert readout.inner_text() != sentence(1)
 
 
-def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
+def test_on_a_phone_a_slider_replaces_too_many_key_buttons_and_the_figure_fits(show):
     _, figure, state, _ = show("a chapter's", NARROW)
+    assert figure.bounding_box()["height"] < 600  # its action and caption need 120 more
     assert figure.locator(".keys:visible").count() == 0
+    figure.get_by_text("More controls").click()
     key = slider(figure, "key")
     for press, pointed in (("End", 15), ("ArrowLeft", 14)):
         key.press(press)
@@ -157,6 +168,4 @@ def test_on_a_phone_a_slider_replaces_too_many_key_buttons(show):
         assert figure.locator(".readout").inner_text().startswith(start)
         assert key.get_attribute("aria-valuetext") == str(pointed)
     for case, width in (("a chapter's", WIDE), ("odd numbers", NARROW)):
-        figure = show(case, width).figure
-        counts = [figure.locator(f"{part}:visible").count() for part in (".keys", ".key-choice")]
-        assert counts == [2, 0]
+        assert show(case, width).figure.locator(".keys:visible").count() == 2

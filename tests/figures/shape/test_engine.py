@@ -158,8 +158,8 @@ def test_every_number_has_its_position_and_colour_at_every_step(answers, name):
 def test_more_is_stronger_and_signs_differ(answers):
     shown = answers["steps"][0][0]
     paints = dict(zip(shown["levels"], shown["colors"], strict=True))
-    assert all("--key-first" in paints[n] for n in paints if n > 0)
-    assert all("--key-last" in paints[n] for n in paints if n < 0)
+    assert all("--positive" in paints[n] for n in paints if n > 0)
+    assert all("--negative" in paints[n] for n in paints if n < 0)
     shares = [int(paints[n].split("%")[0].split()[-1]) for n in sorted(n for n in paints if n > 0)]
     assert shares == sorted(set(shares))
     assert len(shares) > 5

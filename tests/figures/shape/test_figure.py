@@ -80,13 +80,12 @@ def test_heads_are_the_numbers_of_the_vectors_moved():
     assert notes[1, "vectors"] == (-1, "The same as self.W_q(queries).")
     assert notes[1, "parts"] == (
         5,
-        "The same 120 numbers as in vectors, in the same order, cut in another way: "
-        "none is changed.",
+        "The 120 numbers of vectors, in the same order: only the shape is new.",
     )
-    assert notes[1, "return"] == (6, "The same 120 numbers as in parts, moved: none is changed.")
+    assert notes[1, "return"] == (6, "The 120 numbers of parts, in another order.")
     assert notes[0, "queries"] == (
         4,
-        "The same 120 numbers as in self.W_q(queries), moved: none is changed.",
+        "The 120 numbers of self.W_q(queries), in another order.",
     )
     assert notes[0, "output"][0] == [it["name"] for it in steps].index("pooled")
     product = "A matrix product: torch.softmax(scores, dim=-1) @ values."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import pytest
@@ -159,7 +160,7 @@ def test_a_click_on_a_line_selects_its_first_step(show):
 def test_pointing_at_a_number_shows_where_it_was_before(show):
     tab, figure, traced, _ = show("heads", SPLIT, NARROW)
     readout = figure.locator(".readout")
-    assert readout.inner_text().startswith("Point at a cell")
+    assert readout.inner_text().startswith("return[0, 0, 0, 0] = ")  # before anything is pointed at
     cells = figure.locator(".tensor-cells").last
     cells.scroll_into_view_if_needed()
     before, after = traced.steps[SPLIT - 1].numbers, traced.steps[SPLIT].numbers
@@ -235,6 +236,7 @@ READ_PRODUCT = reading("""
     names: texts('.meeting th'),
     outline: figure.querySelector('.product .mark').getAttribute('d').split('z').slice(0, 2),
     readout: figure.querySelector('.readout').textContent,
+    sum: figure.querySelector('.product .sum-text').textContent,
 """)
 
 
@@ -246,6 +248,10 @@ def by_keyboard(_tab, cells):
 
 def by_mouse(tab, cells):
     tab.mouse.move(*cells.evaluate(CENTRE, [2.5, 1.5]))
+
+
+def _factor(number: float, text: str) -> str:
+    return f"({text})" if number < 0 else text
 
 
 @pytest.mark.parametrize("point", [by_keyboard, by_mouse])
@@ -261,6 +267,15 @@ def test_pointing_at_a_score_shows_the_row_and_the_column_of_its_product(show, p
     assert products == pytest.approx([a * b for a, b in zip(one, other, strict=True)])
     number = state["numbers"][state["steps"][15]["numbers"]][7 + 2]
     assert total == pytest.approx(sum(products) / 2) == pytest.approx(number, abs=CLOSE)
+    terms = [
+        f"{_factor(a, decimals(a))} · {_factor(b, f'{b:.3g}')}"
+        for a, b in zip(one, other, strict=True)
+    ]
+    whole = decimals(sum(products))
+    assert re.split(" [=≈] ", seen["sum"], maxsplit=1) == [
+        " + ".join(terms),
+        f"{whole}, {whole} / √4 = {decimals(total)}",
+    ]
     # Four numbers of row 1 at the left, four of column 2 above.
     assert seen["outline"] == ["M0 5.8h4v1h-4", "M6.8 0v4h1v-4"]
     assert seen["readout"] == (
@@ -279,3 +294,16 @@ def test_each_product_shows_its_factors_and_other_steps_show_none(show):
     slider(figure, "step").fill(str(len(state["steps"]) - 1))
     names = figure.evaluate(READ_PRODUCT)["names"]
     assert names[:2] == ["output[0, 0, :]", "W_o.weight[0, :]"]
+
+
+def test_on_a_phone_every_step_fits_and_a_product_has_two_tabs(show):
+    _, figure, _, state = show("heads", 15, NARROW)
+    tensor, product = figure.locator(".tensors"), figure.locator(".product")
+    seen = []
+    for name in ("row and column", "tensor"):
+        seen.append((tensor.is_visible(), product.is_visible()))
+        figure.get_by_role("button", name=name, exact=True).click()
+    assert seen == [(True, False), (False, True)]
+    for index in range(len(state["steps"])):
+        slider(figure, "step").fill(str(index))
+        assert figure.bounding_box()["height"] < 740 - 80, index  # a longer action, of three lines
