@@ -1,6 +1,6 @@
 // The attention figure: scoring, weighting and pooling over one axis of keys.
 /** @import { Model, Place } from "../shared/types" */
-/** @import { OwnRow, QueryRow, Traits } from "./types" */
+/** @import { OwnRow, QueryRow, Traits, WeightsRow } from "./types" */
 import { arrangeControls, tabs } from "../shared/arrangement.js";
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, short, slider, tuple } from "../shared/controls.js";
@@ -31,25 +31,24 @@ export function lengthOf(model, example, query) {
 }
 
 /**
- * All numbers of the picture for one query.
+ * The scores and weights of one query.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {number} query
  * @param {OwnRow} own what the reader's function returns in place of the layer's numbers
- * @returns {QueryRow}
+ * @returns {WeightsRow}
  */
-export function rowOf(model, example, query, own = {}) {
+export function weightsOf(model, example, query, own = {}) {
   const scores = own.scores ?? scoresOf(model, example, query);
-  const values = model.get("values")[keyExampleOf(model, example)];
   const temperature = model.get("temperature");
   const length = lengthOf(model, example, query);
   const masks = [model.get("sees")[example]?.[query], own.sees].filter((mask) => mask !== undefined);
-  const visible = scores.map((_, i) => i < length && masks.every((mask) => mask[i]));
+  const visible = scores.map((_, i) => i < length);
+  if (masks.length) visible.forEach((sees, i) => (visible[i] = sees && masks.every((mask) => mask[i])));
   const softmax = masks.length
     ? softmaxWhere(scores, visible, temperature)
     : maskedSoftmax(scores, length, temperature);
-  const weights = own.weights ?? softmax;
-  return { scores, values, temperature, length, visible, weights, output: own.output ?? pool(weights, values) };
+  return { scores, length, visible, weights: own.weights ?? softmax };
 }
 
 /**
@@ -136,13 +135,14 @@ function exampleBlock(model, example, own, onPoint) {
   /** @param {number | null} pointed */
   const paint = (pointed) => {
     const query = model.get("query");
-    const all = queries.map((_, q) => rowOf(model, example, q, own(example, q)));
-    row = all[query];
+    const all = queries.map((_, q) => weightsOf(model, example, q, own(example, q)));
+    const [values, { weights }] = [model.get("values")[keyExampleOf(model, example)], all[query]];
+    row = { ...all[query], values, output: own(example, query).output ?? pool(weights, values) };
     map?.paint(all, query, queryName(model, example, query));
     const read = keyExampleOf(model, example);
     put(reads, { text: read === example ? "" : `keys and values of ${model.get("example_labels")[read]}` });
     arrows?.paint();
-    stages.paint(all, query);
+    stages.paint(row, all, query);
     output.paint(row);
     paintAnswer(pointed);
     plot?.paint(query);

@@ -1,5 +1,5 @@
 // The parts of the attention figure. Each returns an element and a function that paints it.
-/** @import { QueryRow } from "./types" */
+/** @import { QueryRow, WeightsRow } from "./types" */
 import { contributions } from "../shared/contributions.js";
 import { short } from "../shared/controls.js";
 import { make, put, uniqueName } from "../shared/elements.js";
@@ -152,7 +152,7 @@ export function queryMap(queries, keys, onChoose) {
   const title = make("b", { class: "heat-query" });
   map.element.append(title);
   const columnNames = withoutCommonWord(keys).map((label) => shortName(label, keys.length));
-  /** @param {QueryRow[]} all @param {number} focus @param {string} name */
+  /** @param {WeightsRow[]} all @param {number} focus @param {string} name */
   const paint = (all, focus, name) => {
     const [weights, visible] = [all.map((row) => row.weights), all.map((row) => row.visible)];
     map.paint({ weights, visible, columnNames, focus });

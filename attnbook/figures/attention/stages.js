@@ -1,7 +1,7 @@
 // The stages of one example, below each other over one axis of keys. Each returns an element and
 // a function that paints it.
 /** @import { Ends, Model } from "../shared/types" */
-/** @import { QueryRow, Traits } from "./types" */
+/** @import { QueryRow, Traits, WeightsRow } from "./types" */
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
@@ -34,7 +34,7 @@ function lengthSliders(model, example) {
   const sliders = Array.isArray(lengths)
     ? lengths.map((_, q) => slider(`valid_lens[${example}][${q}]`, range, (v) => setLength(q, v)))
     : [slider(`valid_lens[${example}]`, range, (v) => setLength(0, v))];
-  /** @param {QueryRow[]} all @param {number} query */
+  /** @param {WeightsRow[]} all @param {number} query */
   const paint = (all, query) => {
     sliders.forEach((control, q) => {
       const isShown = sliders.length === 1 || q === query;
@@ -81,7 +81,7 @@ function band(name, parts, hidden = "") {
   const label = hidden ? [make("span", { text: hidden })] : [];
   const padding = make("div", { class: "padding", "aria-hidden": true }, ...label);
   const { element, setNote } = stage(name, { ...parts, picture: [spot, padding, ...parts.picture] });
-  /** @param {QueryRow} row */
+  /** @param {WeightsRow} row */
   const paint = ({ length, visible }) => {
     // Hidden keys come last, or anywhere: then a mask shows where.
     const scattered = visible.some((sees, i) => sees !== i < length);
@@ -133,7 +133,7 @@ function axisStage(model, example, onPoint) {
   const isAsked = model.get("action").includes("`valid_lens");
   const className = isAsked ? "axis" : "axis small";
   const whole = band("", { about: sliders.labels, picture: [keys, ...sliders.inputs], className });
-  /** @param {QueryRow[]} all @param {number} query */
+  /** @param {WeightsRow[]} all @param {number} query */
   const paint = (all, query) => {
     sliders.paint(all, query);
     whole.paint(all[query]);
@@ -219,18 +219,18 @@ export function stageBands(model, example, onPoint) {
   const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
   const element = make("div", { class: "bands", style: `--count: ${values.length}` }, ...parts);
   const scale = scaleFor(model, example);
-  /** @param {QueryRow[]} all @param {number} query */
-  const paint = (all, query) => {
+  /** @param {QueryRow} row @param {WeightsRow[]} all @param {number} query */
+  const paint = (row, all, query) => {
     const { domain, level } = scale(
-      all.map((row) => row.scores),
+      all.map(({ scores }) => scores),
       query,
     );
-    const full = all[query].visible.every(Boolean);
+    const full = row.visible.every(Boolean);
     put(element, { class: `bands${level ? " level" : ""}${full ? " full" : ""}` });
-    scoring.paint(all[query], query, domain);
+    scoring.paint(row, query, domain);
     axis.paint(all, query);
-    weighting.paint(all[query]);
-    pooling.paint(all[query]);
+    weighting.paint(row);
+    pooling.paint(row);
   };
   const fit = () => [scoring, weighting, pooling].forEach((part) => part.fit());
   return { element, keys: axis.keys, paint, fit };
