@@ -9,7 +9,8 @@ const MOST_LABELS = 8; // keys that get a name
 const SMALL = { thick: 1, high: 14, gap: 9 };
 const LARGE = { thick: 0.5, high: 6, gap: 20 };
 export const BEYOND = 1.15; // the size of a plane relative to the reach of its arrows
-const LETTER = 0.75; // em: the largest width of a name's letter
+const BEYOND_SMALL = 1.5; // which leaves room for names
+const LETTER = 0.7; // em: the largest width of a name's letter
 const MOST_RANKS = 3; // equal arrows, at most, that make the ones below wider
 
 /**
@@ -73,7 +74,7 @@ function planeContents(all, reach, sizes) {
 /** A plane with arrows from its middle, and a legend. @param {Point} query @param {Point[]} keys */
 export function arrows(query, keys) {
   const all = arrowsOf(query, keys);
-  const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND;
+  const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND_SMALL;
   const plane = make("div", { class: "plane", "aria-hidden": true }, ...planeContents(all, reach, SMALL));
   const legend = ["solid: keys, dashed: query", ...describeEqual(all)].join("; ");
   return [plane, make("span", { text: legend })];
