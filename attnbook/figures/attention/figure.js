@@ -116,10 +116,10 @@ function exampleBlock(model, example, own, onPoint) {
   const table = numberTable(keys, size, hidden);
   const plot = map ? arrowPlot(model, example) : null; // on a phone, with the numbers
   const results = [stages, output, answer].map((part) => part.element);
-  const many = [...(keys.length > MOST_NAMED ? ["many"] : []), ...(queries.length > MOST_NAMED ? ["crowded"] : [])];
+  const className = queries.length > MOST_NAMED ? "example crowded" : "example";
   const element = make(
     "div",
-    { class: ["example", ...many].join(" "), role: "group", "aria-label": name },
+    { class: className, role: "group", "aria-label": name },
     ...(several ? [title] : []),
     ...(map ? [map.element] : []),
     ...(arrows ? [arrows.element, make("div", { class: "results" }, ...results)] : results),
