@@ -58,7 +58,9 @@ export function heatCells() {
       element.append(path);
     }
     for (const [shade, path] of paths) {
-      put(path, { d: (found.get(shade) ?? []).map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("") });
+      let d = "";
+      for (const [x, y] of found.get(shade) ?? []) d += `M${x} ${y}h1v1h-1z`;
+      put(path, { d });
     }
     // Only those in use, in their own order: a map that is painted again is like a new one.
     element.replaceChildren(seen, ...[...found.keys()].flatMap((shade) => paths.get(shade) ?? []));
