@@ -419,7 +419,7 @@ def _column_width(columns: list[str]) -> float:
 def _size(rows: list[str], columns: list[str]) -> tuple[float, float]:
     """Choose the width and the height of a heatmap, in inches."""
     height = 0.45 if len(columns) <= MOST_NUMBERED else 0.3
-    return 1.2 + _column_width(columns) * len(columns), 1.1 + height * len(rows)
+    return 1.04 + _column_width(columns) * len(columns), 1.1 + height * len(rows)
 
 
 def _themed(svg: str) -> str:
