@@ -130,6 +130,7 @@ HEATMAPS = f"""figure => {{ {TO_SEE}
     const weight = getComputedStyle(swatch).color;
     swatch.remove();
     const bare = seen('.heat-picture, .heat-cells').filter((e) => {{
+        if (e.closest('label, button')) return false; // a small one, which chooses the large one
         const map = e.closest('.heatmap');
         const isWeights = seen('.shade-path', e).some(({{ dataset }}) => dataset.shade !== '100');
         return !map?.querySelector('.heat-titles')
