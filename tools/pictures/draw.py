@@ -20,6 +20,7 @@ from tools.pictures.blocks import blocks
 from tools.pictures.copying import copying
 from tools.pictures.heads import heads
 from tools.pictures.lookup import lookup
+from tools.pictures.marks import marks
 from tools.pictures.rooms import rooms
 from tools.pictures.svg_shapes import (
     HATCH,
@@ -171,6 +172,7 @@ def draw_all() -> dict[str, str]:
         "additive-score.svg": additive_score(),
         "broadcast.svg": broadcast(),
         "blocks.svg": blocks(),
+        "marks.svg": marks(),
         "heads.svg": heads(),
         "heads-that-copy.svg": copying(),
         "seeing.svg": seeing(),

@@ -93,7 +93,7 @@ SMALL_CONTROLS = f"""figure => {{ {TO_SEE}
     const all = `button, a, summary, input, select, textarea, ${{main}}`;
     return seen(all).flatMap((e) => {{
         const target = e.matches('[type=radio], [type=checkbox]') ? e.closest('label') ?? e : e;
-        const least = e.matches(main) && !e.closest(folded) ? 40 : 24;
+        const least = e.matches(main) && !e.closest(`${{folded}}, .small`) ? 40 : 24;
         const {{ height }} = target.getBoundingClientRect();
         const text = `${{height.toFixed(1)}} px of ${{least}}: ${{describe(e)}}`;
         return height > least - 0.5 ? [] : [text];
@@ -131,7 +131,7 @@ HEATMAPS = f"""figure => {{ {TO_SEE}
     swatch.remove();
     const bare = seen('.heat-picture, .heat-cells').filter((e) => {{
         if (e.closest('label, button')) return false; // a small one, which chooses the large one
-        const map = e.closest('.heatmap');
+        const map = e.closest('.stage:has(.heat-titles)') ?? e.closest('.heatmap');
         const isWeights = seen('.shade-path', e).some(({{ dataset }}) => dataset.shade !== '100');
         return !map?.querySelector('.heat-titles')
             || (isWeights && !map.querySelector('.weight-scale'));
