@@ -32,7 +32,7 @@ chapter: $(READY) ## NAME=masked-softmax: execute, render and serve this chapter
 	@$(BIN)/python -m tools.book.build chapter "$(NAME)"
 
 gallery: $(READY) ## all figures of the book that was built, with their JavaScript and CSS of now, on one page
-	@$(BIN)/python -m tools.pictures.gallery
+	@$(BIN)/python -m tools.site.gallery
 
 serve: book ## serve the book at a local address (ANSWERS=no: the one without answers)
 	@$(BIN)/python -m tools.book.build serve $(WITHOUT_ANSWERS)

@@ -19,7 +19,9 @@ import torch
 
 try:
     import matplotlib as mpl
+    from cycler import cycler
     from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 except ImportError as missing:
@@ -28,14 +30,17 @@ except ImportError as missing:
     ) from missing
 
 from attnbook.checks import check_axes, check_numbers, labels
+from attnbook.colors import DARK, KEYS, LIGHT, on_dark_pages
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-BLUE = "#0072b2"
+BLUE = LIGHT["weight"]
 """A blue that is clearly visible on a light and on a dark page."""
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
+WEIGHTS = LinearSegmentedColormap.from_list("weights", [LIGHT["ground"], LIGHT["weight"]])
+"""The colours of weights from 0 to 1, as in the book's figures."""
 MOST = 32
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -44,6 +49,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 12,
+    "axes.prop_cycle": cycler(color=KEYS),
     **dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     ),
@@ -55,23 +61,34 @@ TAG = re.compile(r"<[^>]*>")
 NAME = re.compile(r'( id="|url\(#|href="#)([^")]+)(["\)])')
 # Matplotlib's rule for each line of a file. On a page it would hold for each element of the page.
 RULE = re.compile(r"<defs>\s*<style[^>]*>\*\{stroke-linejoin: round;[^<]*</style>\s*</defs>\s*")
-LOW, HIGH = "#010204", "#010205"  # placeholders of the colours on weak and strong cells
-STRONG = 0.64
-"""In the dark, numbers from here on are black: white ones would fade."""
+# Placeholders of the colours of the map, and of the numbers on weak, strong and strongest cells.
+GROUND = "#010207"
+LOW, HIGH, TOP = "#010204", "#010205", "#010206"
+STRONG, STRONGEST = 0.61, 0.93
+"""From here on, numbers are black on dark pages; from there on, white on light ones."""
 MOST_NUMBERED = 10  # columns whose cells hold their numbers
-FAINT = 0.55
-"""How strong a cell is at most on a light page, where its number has the page's colour."""
+ON_LIGHT = {
+    "ground": LIGHT["ground"],
+    "weight": BLUE,
+    "low": LIGHT["ink"],
+    "high": "#000000",
+    "top": "#ffffff",
+}
+ON_DARK = {
+    "ground": DARK["ground"],
+    "weight": DARK["weight"],
+    "low": "#ffffff",
+    "high": "#000000",
+    "top": "#000000",
+}
 LEAST_TEXT, TEXT = 11, 12  # px on a phone, and in the drawing
 PHONE = 328  # px of a phone's text column
-# On a dark page large weights are strong and light: there a cell's blue may cover the page.
-CELL_STYLE = """
-html[data-theme="dark"] .attnbook-heatmap, html[theme="dark"] .attnbook-heatmap,
-body[data-jp-theme-light="false"] .attnbook-heatmap, body.vscode-dark .attnbook-heatmap {
-  --cell: #56b4e9; --strength: 1; --low: #fff; --high: #000;
-}
-@media print { .attnbook-heatmap.attnbook-heatmap.attnbook-heatmap {
-  --cell: initial; --strength: initial; --low: initial; --high: initial;
-} }
+# The map has its own ground, so that it is legible on a page of any colour.
+CELL_STYLE = f"""
+{on_dark_pages(".attnbook-heatmap")} {{ {" ".join(f"--{k}: {v};" for k, v in ON_DARK.items())} }}
+@media print {{ .attnbook-heatmap.attnbook-heatmap.attnbook-heatmap {{
+  {" ".join(f"--{name}: initial;" for name in ON_DARK)}
+}} }}
 """
 
 
@@ -322,7 +339,7 @@ def heatmap(
     words = "; ".join(f"{row}: {', '.join(line)}" for row, line in zip(rows, numbers, strict=True))
     alt = f"{title}, a row per query and a column per key. {words}."
     drawn = draw(figure, alt, _table(title, rows, columns, numbers))
-    return Heatmap(_themed(drawn.svg, len(columns) <= MOST_NUMBERED), alt, drawn.text)
+    return Heatmap(_themed(drawn.svg), alt, drawn.text)
 
 
 def _check_weights(weights: Tensor) -> None:
@@ -347,24 +364,49 @@ def _draw_cells(
     axes.set_title(title, parse_math=False)
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns, parse_math=False)
     axes.set_yticks([i + 0.5 for i in range(len(rows))], rows, parse_math=False)
-    axes.tick_params(length=0)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    corner: Any = {"xycoords": "axes fraction", "textcoords": "offset points"}
+    for line, name in enumerate(("queries ↓", "keys →")):  # one text for each, to end at one edge
+        axes.annotate(name, (0, 1), (-4, 4 + 15 * line), ha="right", fontsize=TEXT, **corner)
     axes.spines[:].set_visible(False)
     return figure
 
 
 def _fill_cells(axes: Any, numbers: list[list[str]]) -> None:  # noqa: ANN401 - matplotlib's
-    """Draw a cell for each number, as strong as it, and the number where it has room."""
-    numbered = len(numbers[0]) <= MOST_NUMBERED
-    middle: Any = {"ha": "center", "va": "center", "parse_math": False}
+    """Draw a cell for each number, as strong as it; where there is no room for numbers, a scale."""
+    height, width = len(numbers), len(numbers[0])
+    _draw_cell(axes, (0, 0, width, height), GROUND)
+    middle: Any = {"ha": "center", "va": "center", "fontsize": TEXT, "parse_math": False}
     for i, line in enumerate(numbers):
         for j, number in enumerate(line):
             # From the written number, as further digits may differ between processors.
-            style: Any = {"alpha": float(number), "lw": 0, "clip_on": False}
-            axes.add_patch(Rectangle((j, i), 1, 1, color=BLUE, **style))
-            if numbered:
-                ink = HIGH if float(number) >= STRONG else LOW
+            weight = float(number)
+            _draw_cell(axes, (j, i, 1, 1), BLUE, weight)
+            if width <= MOST_NUMBERED:
+                ink = TOP if weight >= STRONGEST else HIGH if weight >= STRONG else LOW
                 axes.text(j + 0.5, i + 0.5, number, color=ink, **middle)
-    axes.set(xlim=(0, len(numbers[0])), ylim=(len(numbers), 0))
+    if width > MOST_NUMBERED:
+        _draw_scale(axes, height + 0.5)
+    axes.set(xlim=(0, width), ylim=(height, 0))
+
+
+def _draw_cell(
+    axes: Any,  # noqa: ANN401 - matplotlib's
+    box: tuple[float, float, float, float],
+    color: str,
+    strength: float = 1,
+) -> None:
+    style: Any = {"alpha": strength, "lw": 0, "clip_on": False}
+    axes.add_patch(Rectangle(box[:2], *box[2:], color=color, **style))
+
+
+def _draw_scale(axes: Any, y: float) -> None:  # noqa: ANN401 - matplotlib's
+    """Draw the shades of weights from 0 to 1 below the map."""
+    _draw_cell(axes, (3, y, 5, 0.6), GROUND)
+    for tenth in range(1, 11):
+        _draw_cell(axes, (3 + 0.5 * (tenth - 1), y, 0.5, 0.6), BLUE, tenth / 10)
+    axes.text(2.7, y + 0.3, "weight 0", ha="right", va="center", fontsize=TEXT)
+    axes.text(8.3, y + 0.3, "1", ha="left", va="center", fontsize=TEXT)
 
 
 def _column_width(columns: list[str]) -> float:
@@ -377,19 +419,15 @@ def _column_width(columns: list[str]) -> float:
 def _size(rows: list[str], columns: list[str]) -> tuple[float, float]:
     """Choose the width and the height of a heatmap, in inches."""
     height = 0.45 if len(columns) <= MOST_NUMBERED else 0.3
-    return 1.2 + _column_width(columns) * len(columns), 0.9 + height * len(rows)
+    return 1.04 + _column_width(columns) * len(columns), 1.1 + height * len(rows)
 
 
-def _themed(svg: str, numbered: bool) -> str:
-    """Leave colours and strength to the theme; without a theme they are those of a light page."""
-    strength = f"var(--strength, {FAINT})" if numbered else "1"
-    svg = re.sub(
-        rf"fill: {BLUE}(?:; opacity: ([\d.]+))?",
-        lambda it: f"fill: var(--cell, {BLUE}); opacity: calc({it[1] or 1} * {strength})",
-        svg,
-    )
-    svg = svg.replace(LOW, "var(--low, currentColor)")
-    return svg.replace(HIGH, "var(--high, currentColor)")
+def _themed(svg: str) -> str:
+    """Leave the colours to the theme; without a theme they are those of a light page."""
+    placeholders = {BLUE: "weight", GROUND: "ground", LOW: "low", HIGH: "high", TOP: "top"}
+    for color, name in placeholders.items():
+        svg = svg.replace(color, f"var(--{name}, {ON_LIGHT[name]})")
+    return svg
 
 
 def _least_width(svg: str) -> int:

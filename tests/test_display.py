@@ -12,18 +12,21 @@ import pytest
 import torch
 
 from attnbook import Attention, masked_softmax
+from attnbook.colors import mix
 from attnbook.display import (
     BLUE,
     CELL_STYLE,
-    FAINT,
+    ON_DARK,
+    ON_LIGHT,
     STRONG,
+    STRONGEST,
     choose_device,
     draw,
     heatmap,
     new_figure,
     show_source,
 )
-from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, PHONE_COLUMN, contrast
+from tests.tools.pictures.test_draw import PHONE_COLUMN, contrast
 
 SVG = "{http://www.w3.org/2000/svg}"
 WEIGHTS = torch.tensor([[0.25, 0.75, 0.0], [1.0, 0.0, 0.0]])
@@ -158,23 +161,20 @@ def test_the_text_of_a_heatmap_has_its_numbers():
     assert "a: 0.250, 0.750, 0; b: 1.000, 0, 0" in picture.alt
 
 
-def blended(color: str, share: float, page: str) -> str:
-    """Mix a color with that of the page."""
-    both = [[int(each[i : i + 2], 16) for i in (1, 3, 5)] for each in (color, page)]
-    return "#" + "".join(
-        f"{round(share * a + (1 - share) * b):02x}" for a, b in zip(*both, strict=True)
-    )
-
-
 def test_every_number_of_a_heatmap_is_legible_on_a_light_and_on_a_dark_page():
-    dark = dict(re.findall(r"--(\w+): ([^;]+);", CELL_STYLE.split("@media")[0]))
-    inks = {"low": "#ffffff", "high": "#000000"}
-    assert {name: dark[name] for name in inks} == {"low": "#fff", "high": "#000"}
+    assert dict(re.findall(r"--(\w+): ([^;]+);", CELL_STYLE.split("@media")[0])) == ON_DARK
     for weight in torch.linspace(0, 1, 1001).tolist():
-        cell = blended(dark["cell"], weight * float(dark["strength"]), DARK_PAGE)
-        ink = inks["high" if weight >= STRONG else "low"]
-        assert contrast(ink, cell) >= 4.5
-        assert contrast("#222832", blended(BLUE, weight * FAINT, LIGHT_PAGE)) >= 4.5
+        ink = "top" if weight >= STRONGEST else "high" if weight >= STRONG else "low"
+        for colors in (ON_LIGHT, ON_DARK):
+            assert contrast(colors[ink], mix(colors["weight"], weight, colors["ground"])) >= 4.5
+
+
+def test_a_cell_is_as_strong_as_its_weight_on_a_ground_of_its_own():
+    picture = heatmap(torch.tensor([[0.125, 0.5, 0.875, 1.0]]))
+    for strength in ("; opacity: 0.125", "; opacity: 0.5", "; opacity: 0.875", '"'):
+        assert f"fill: var(--weight, {BLUE}){strength}" in picture.svg
+    for name, times in {"ground": 1, "low": 2, "high": 1, "top": 1}.items():
+        assert picture.svg.count(f"var(--{name}, {ON_LIGHT[name]})") == times
 
 
 @pytest.mark.parametrize("count", [1, 4, 8, 9, 10])
@@ -213,9 +213,8 @@ def test_the_numbers_of_a_wide_heatmap_are_only_in_its_description(columns, numb
     assert drawn.count("0.125") == (2 * columns if numbered else 0)
     assert picture._repr_html_().count("0.125") >= 2 * columns
     assert repr(picture).count("0.125") == 2 * columns
-    # A cell without a number is as dark as its weight.
-    strength = "var(--strength, 0.55)" if numbered else "1"
-    assert picture._repr_html_().count(f"opacity: calc(0.125 * {strength})") == 2 * columns
+    # Without numbers, a scale says what the shades mean.
+    assert ("weight 0" in drawn) != numbered
 
 
 # Pictures

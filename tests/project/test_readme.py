@@ -40,7 +40,9 @@ def test_each_make_target_that_a_page_names_exists(page):
     assert all(re.search(rf"^{name}:", MAKEFILE, re.MULTILINE) for name in targets)
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "DECISIONS.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "FIGURES.md", "CHANGELOG.md", "DECISIONS.md"]
+)
 def test_each_link_to_a_file_leads_to_one(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text("utf-8"))
 

@@ -10,12 +10,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from attnbook.colors import KEYS, LIGHT
 from tools import ROOT
 
 Result = dict[str, Any]
 PICTURE = ROOT / "_build" / "bench.png"
-COLORS = {"default": "#0072b2", "neutral": "#c24e00", "gpu": "#008563"}
-LINES = {"textbook": "#66717f", "ours": "#0072b2", "compiled": "#c24e00"}
+COLORS = dict(zip(("default", "neutral", "gpu"), KEYS, strict=False))
+LINES = {"textbook": LIGHT["quiet"], "ours": KEYS[0], "compiled": KEYS[1]}
 
 
 def bars(rows: Mapping[str, Result]) -> Iterator[tuple[str, str, list[float]]]:
@@ -40,7 +41,7 @@ def draw_ratios(axes: Axes, rows: Mapping[str, Result]) -> None:
             below = [b - a for a, b in zip(low, middle, strict=True)]
             above = [b - a for a, b in zip(middle, high, strict=True)]
             axes.errorbar(middle, y, xerr=[below, above], fmt="o", color=color, label=allocator)
-    axes.axvline(1, color="#66717f", linewidth=1)
+    axes.axvline(1, color=LIGHT["line"], linewidth=1)
     axes.set(xscale="log", xlabel="times as fast as the textbook, with quartiles")
     ticks = (0.25, 0.5, 1, 2, 4, 8, 16, 32)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from attnbook.colors import mix
 from tools.pictures.arithmetic import dot, format_number, join, round_numbers, vector
 from tools.pictures.svg_shapes import (
     KEY_COLORS,
@@ -15,7 +16,6 @@ from tools.pictures.svg_shapes import (
     arrow,
     bar,
     chip,
-    fade,
     path,
     strip,
     svg,
@@ -26,7 +26,7 @@ KEY, W_K = (2, 0, 1, -1), ((0.5, 0, 0, 0), (0, 1, 0.5, -1), (-1, 0, 0, 0.5))
 W_V = (2, 1, 1)
 
 BLUE = KEY_COLORS[0]  # this picture's one key
-MIXED = fade(BLUE, 0.3)  # a number from both the query and the key
+MIXED = mix(BLUE, 0.3)  # a number from both the query and the key
 CELL, STEP = 44, 46  # the width of a number's cell, and from one cell to the next
 
 NUM_QUERIES, NUM_KEYS, NUM_HIDDENS = 2, 4, 3

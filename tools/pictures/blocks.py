@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from attnbook.colors import mix
 from tools.pictures.svg_shapes import (
     KEY_COLORS,
     PALE,
@@ -11,7 +12,6 @@ from tools.pictures.svg_shapes import (
     WIDTH,
     arrow,
     chip,
-    fade,
     path,
     svg,
     words,
@@ -70,7 +70,7 @@ def slab(x: float, y: float, queries: int, color: str) -> str:
     nearer = (-HIDDEN[0], -HIDDEN[1])
     return (
         filled(face((x, y), KEY, QUERY, (queries, KEYS)), color)
-        + filled(face(back, KEY, nearer, (HIDDENS, KEYS)), fade(color, LIT))
+        + filled(face(back, KEY, nearer, (HIDDENS, KEYS)), mix(color, LIT))
         + filled(face(right, HIDDEN, QUERY, (queries, HIDDENS)), color)
     )
 

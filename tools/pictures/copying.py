@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attnbook.colors import mix
 from tools.pictures.arithmetic import format_number, join, softmax
 from tools.pictures.blocks import pointer
 from tools.pictures.svg_shapes import (
@@ -13,7 +14,6 @@ from tools.pictures.svg_shapes import (
     WIDTH,
     arrow,
     chip,
-    fade,
     path,
     strip,
     svg,
@@ -76,7 +76,7 @@ def finding() -> str:
     body += chip(2, 222, NAMES, "weights")
     body += "".join(arrow(x, 178 + HEIGHT, 222) for x in MIDDLES[: len(TEXT)])
     for i, weight in enumerate(WEIGHTS):
-        color = KEY_COLORS[1] if i == FOUND else fade(KEY_COLORS[1], weight)
+        color = KEY_COLORS[1] if i == FOUND else mix(KEY_COLORS[1], weight)
         body += chip(LEFT + COLUMN * i, 222, CELL, format_number(weight, 2), color)
     return body
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from attnbook.colors import mix
 from tools import ROOT
 from tools.pictures.additive import additive_score, broadcast
 from tools.pictures.arithmetic import join, round_numbers, softmax
@@ -19,6 +20,7 @@ from tools.pictures.blocks import blocks
 from tools.pictures.copying import copying
 from tools.pictures.heads import heads
 from tools.pictures.lookup import lookup
+from tools.pictures.marks import marks
 from tools.pictures.rooms import rooms
 from tools.pictures.svg_shapes import (
     HATCH,
@@ -30,7 +32,6 @@ from tools.pictures.svg_shapes import (
     arrow,
     box,
     chip,
-    fade,
     path,
     sign,
     starts,
@@ -61,16 +62,16 @@ def lane(x: float, color: str, score: float, weight: float) -> str:
         + "".join(arrow(*ends, color) for ends in arrows)
         + "".join(chip(x, y, 44, text, color) for y, text in chips)
         + chip(x + 46, 102, 60, "value", color)
-        + chip(x, 350, 106, f"{weight:.1f} × value", fade(color, weight))
+        + chip(x, 350, 106, f"{weight:.1f} × value", mix(color, weight))
     )
 
 
 def stages() -> str:
     """Draw the three stages, across the lanes of all pairs."""
     return (
-        strip(12, 148, 376, "scoring", "query against keys → scores")
-        + strip(12, 230, 376, "weighting", "softmax → attention weights")
-        + strip(12, 312, 376, "pooling", "weighted sum → output")
+        strip(12, 148, 376, "Scoring", "query against keys → scores")
+        + strip(12, 230, 376, "Weighting", "softmax → attention weights")
+        + strip(12, 312, 376, "Pooling", "weighted sum → output")
         + sign("+", 158, 350)
         + sign("+", 276, 350)
     )
@@ -86,7 +87,7 @@ def attention_layer() -> str:
         + chip(248, 38, 140, "attention layer", SLATE, bold=True)
         + chip(2, 2, 56, "query")
         + arrow(30, 30, 148)
-        + strip(46, 72, 342, "memory", "key–value pairs", PALE)
+        + strip(46, 72, 342, "Memory", "key–value pairs", PALE)
         + "".join(lane(*parts) for parts in lanes)
         + stages()
         + arrow(217, 392, 416)
@@ -171,6 +172,7 @@ def draw_all() -> dict[str, str]:
         "additive-score.svg": additive_score(),
         "broadcast.svg": broadcast(),
         "blocks.svg": blocks(),
+        "marks.svg": marks(),
         "heads.svg": heads(),
         "heads-that-copy.svg": copying(),
         "seeing.svg": seeing(),

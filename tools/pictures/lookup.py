@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from attnbook.colors import mix
 from tools.pictures.arithmetic import dot, format_number, join, round_numbers, softmax, vector
 from tools.pictures.svg_shapes import (
     KEY_COLORS,
@@ -12,7 +13,6 @@ from tools.pictures.svg_shapes import (
     WIDTH,
     arrow,
     chip,
-    fade,
     path,
     starts,
     svg,
@@ -70,7 +70,9 @@ def hard() -> LookUp:
     """Look up like a dictionary: only the value of the equal key."""
     weights = [float(key == HARD) for key in LEGS]
     matches = ["yes" if weight else "no" for weight in weights]
-    return LookUp("look-up", HARD, "equal?", "yes → 1, no → 0", 0, make_keys(matches, weights))
+    return LookUp(
+        "look-up", HARD, "Scoring: equal?", "Weighting: yes 1, no 0", 0, make_keys(matches, weights)
+    )
 
 
 def soft() -> LookUp:
@@ -78,7 +80,7 @@ def soft() -> LookUp:
     scores = [dot(FEATURES[SOFT], FEATURES[key]) for key in LEGS]
     keys = make_keys([format_number(score, 0) for score in scores], round_numbers(softmax(scores)))
     query = f"{SOFT} {vector(FEATURES[SOFT])}"
-    return LookUp("soft look-up", query, "dot product", "softmax", 1, keys)
+    return LookUp("soft look-up", query, "Scoring: dot product", "Weighting: softmax", 1, keys)
 
 
 def comparison_arrows(left: float, top: float) -> str:
@@ -90,14 +92,12 @@ def comparison_arrows(left: float, top: float) -> str:
 def features(x: float, name: str, color: str) -> str:
     """Draw the vector of a key, one cell for each number."""
     cells = zip((x, x + 32), FEATURES[name], strict=True)
-    return "".join(
-        chip(at, 105, 30, format_number(size, 0), fade(color, 0.3)) for at, size in cells
-    )
+    return "".join(chip(at, 105, 30, format_number(size, 0), mix(color, 0.3)) for at, size in cells)
 
 
 def lane(x: float, key: Key, weight: str, product: str) -> str:
     """Draw a key from its match to its product; with the weight 0 no line leaves it."""
-    middle, fill = x + LANE / 2, fade(key.color, key.weight) if key.weight else PALE
+    middle, fill = x + LANE / 2, mix(key.color, key.weight) if key.weight else PALE
     return (
         path(f"M{middle:g} 180V194M{middle:g} 266V280", key.color)
         + arrow(middle, 220, 238, key.color)
@@ -132,7 +132,7 @@ def panel(left: float, panel_data: LookUp) -> str:
     body += chip(left, 152, PANEL, panel_data.comparing, SLATE)
     body += chip(left, 238, PANEL, panel_data.weighting, SLATE)
     body += pieces(left, panel_data)
-    return body + chip(left, 416, PANEL, f"output {panel_data.output()}", SLATE, bold=True)
+    return body + chip(left, 416, PANEL, f"Pooling: output {panel_data.output()}", SLATE, bold=True)
 
 
 def lookup() -> str:

@@ -35,6 +35,7 @@ ROOMS = {
     "scoring": "how well a query fits keys",
     "masking": "which positions may attend to which",
     "checks": "what is refused, in which words",
+    "colors": "the colours of figures and pictures",
 }
 OF_ALL = "checks"
 LEFT, ROW, WIDTH = 112, 36, 610

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-# Okabe and Ito's blue, vermilion, bluish green and reddish purple, all but the first
-# darkened until white text is readable on them. One colour for each key, in every picture.
-KEY_COLORS = ("#0072b2", "#c24e00", "#008563", "#a64888")
+from attnbook.colors import KEYS
+
+KEY_COLORS = KEYS[:4]  # one colour for each key, in every picture; white text is readable on them
 SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#14181e", "#ffffff"
 QUERY_COLORS = (SLATE, "#8d95a0")  # where queries must be distinguished
 DARK = {*KEY_COLORS, SLATE}  # fills with white text
@@ -25,12 +25,6 @@ HATCHING = (
 WIDTH = 400  # in units; on a phone's 328 px column 15 units of text are 12 px
 FONT_SIZE = 15
 HEIGHT = 28  # of every box that holds text
-
-
-def fade(color: str, strength: float) -> str:
-    """Mix `strength` (0 to 1) of the colour "#rrggbb" into white."""
-    channels = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(255 + (c - 255) * strength):02x}" for c in channels)
 
 
 def box(x: float, y: float, width: float, fill: str) -> str:

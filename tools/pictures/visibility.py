@@ -37,7 +37,7 @@ def visible(length: int = len(TOKENS), causal: bool = False) -> Mask:
 
 
 PANELS = (
-    (("everyone", "sees all"), visible()),
+    (("no mask:", "all keys"), visible()),
     ((f"length {LENGTH}:", "padding"), visible(length=LENGTH)),
     (("causal:", "no future"), visible(causal=True)),
 )
@@ -74,19 +74,19 @@ def seeing() -> str:
     bottom, width = TOP + ROW * len(TOKENS) + 8, COLUMN * len(TOKENS) - GAP
     body = (
         HATCHING
-        + label(2, 34, NAMES, ("key →", "query ↓"))
+        + label(2, 34, NAMES, ("query ↓", "key →"))
         + "".join(chip(2, y, NAMES, f"{i} {TOKENS[i]}") for i, y in rows)
         + "".join(grid(x, *panel) for x, panel in zip(GRIDS, PANELS, strict=True))
-        + chip(GRIDS[0], bottom, width, "seen", VISIBLE)
+        + chip(GRIDS[0], bottom, width, "visible", VISIBLE)
         + chip(GRIDS[1], bottom, width, "hidden", HATCH)
     )
     padding = [str(key) for key in range(LENGTH, len(TOKENS))]
     tokens = join([f"{i} {token}" for i, token in enumerate(TOKENS)])
     about = (
         f"Three grids of the queries {tokens} (rows) and the same tokens as keys (columns). In the "
-        f"first every query sees all keys. In the second the length is {LENGTH}: keys "
+        f"first every query attends to all keys. In the second the length is {LENGTH}: keys "
         f"{join(padding)} are padding, hidden from every query. In the third, causal attention, "
-        "each query sees the keys up to its own position; the later ones are hidden."
+        "each query attends to the keys up to its own position; the later ones are hidden."
     )
-    title = "Who sees whom: everyone, without padding, without the future"
+    title = "Which keys a query may attend to: all, without padding, without the future"
     return svg("seeing", (WIDTH, bottom + HEIGHT + 2), title, about, body)

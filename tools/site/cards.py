@@ -7,18 +7,18 @@ from pathlib import Path
 
 import torch
 from matplotlib import style
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from attnbook import masked_softmax
+from attnbook.colors import LIGHT
+from attnbook.display import BLUE, WEIGHTS
 
 WIDTH, HEIGHT = 1200, 630  # pixels; what the networks that show cards ask for
 DOTS = 100  # per inch
 TOKENS = 6
 LINES, LETTERS = 4, 16  # of a title
-BLUE, INK, PALE, MUTED = "#0072b2", "#14181e", "#eef1f5", "#545d69"
-COLORS = LinearSegmentedColormap.from_list("weights", [PALE, BLUE])
+INK, MUTED = LIGHT["ink"], LIGHT["quiet"]
 # matplotlib's own settings and its own font, whatever this machine has or prefers.
 STYLE: list[str | dict[str, str]] = ["default", {"font.family": "DejaVu Sans"}]
 
@@ -55,7 +55,7 @@ def draw_card(title: str, book: str, site: str) -> Figure:
     ):
         shrink_text(text, 0.56 * WIDTH)
     axes = figure.add_axes((0.645, 0.19, 0.325, 0.62))
-    axes.pcolormesh(causal_weights(), cmap=COLORS, vmin=0, edgecolors="white", linewidth=5)
+    axes.pcolormesh(causal_weights(), cmap=WEIGHTS, vmin=0, edgecolors="white", linewidth=5)
     axes.invert_yaxis()
     axes.set_axis_off()
     return figure

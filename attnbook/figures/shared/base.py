@@ -12,6 +12,8 @@ import anywidget
 import torch
 import traitlets
 
+from attnbook.colors import css_variables
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -69,8 +71,9 @@ def module(name: str) -> str:
 
 
 def stylesheet(*names: str) -> str:
-    """Join the CSS files of a figure: the styles of all figures first, then its own."""
-    return "".join((FOLDER / name).read_text("utf-8") for name in names)
+    """Join the colors and the CSS files of a figure: the styles of all figures, then its own."""
+    own = "".join((FOLDER / name).read_text("utf-8") for name in names)
+    return css_variables(".attnbook-figure") + own
 
 
 def numbers(name: str, tensor: Tensor) -> list[Any]:

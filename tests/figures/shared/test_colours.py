@@ -1,4 +1,4 @@
-"""The colours of figures: contrast with the page, and distances also for colour-blind readers."""
+"""The colours of figures, plots and pictures: contrast, and distances for all colour visions."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
-from attnbook.figures import AttentionFigure
+from attnbook import figures
+from attnbook.colors import DARK, LIGHT, css_variables, mix
+from attnbook.colors import KEYS as KEY_COLORS
+from attnbook.display import BLUE, WEIGHTS
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
+from tools.pictures import svg_shapes
 
 PAGES = {"light": LIGHT_PAGE, "dark": DARK_PAGE}
 KEYS = [f"--key-{i}" for i in range(8)]
@@ -40,11 +45,8 @@ APART, NEIGHBOURS_APART = 12, 25
 
 
 def colours(theme: str) -> dict[str, str]:
-    """The variables of a theme; the dark theme inherits those that it does not set."""
-    css = str(AttentionFigure._css)
-    blocks = re.findall(r"\n([^{}@]+)\{([^{}]*--key-0[^{}]*)\}", css)
-    light, dark = (dict(re.findall(r"(--[\w-]+): (#\w{6});", block)) for _, block in blocks)
-    return light if theme == "light" else light | dark
+    """The variables of a theme."""
+    return {f"--{name}": value for name, value in (LIGHT if theme == "light" else DARK).items()}
 
 
 def linear(colour: str) -> np.ndarray:
@@ -94,3 +96,38 @@ def test_colours_of_keys_differ_and_those_of_neighbours_and_of_the_ends_differ_m
     pairs |= dict.fromkeys(pairwise(KEYS), NEIGHBOURS_APART) | {("--key-first", "--key-last"): 40}
     far = {(a, b): distance(named[a], named[b], sight) for a, b in pairs}
     assert {pair: apart for pair, apart in far.items() if apart < pairs[pair]} == {}
+
+
+SCALE = [0, 0.25, 0.5, 0.75, 1]
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_quarters_of_a_weight_differ_and_a_larger_weight_has_more_contrast(theme, sight):
+    named = colours(theme)
+    shades = [mix(named["--weight"], weight, named["--ground"]) for weight in SCALE]
+    assert all(distance(*pair, sight) >= 10 for pair in pairwise(shades))
+    contrasts = [contrast(shade, named["--ground"]) for shade in shades]
+    assert contrasts == sorted(contrasts)
+
+
+@each_theme
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_signs_differ_from_each_other_and_halves_of_either_from_zero(theme, sight):
+    ground, *ends = (colours(theme)[name] for name in ("--ground", "--negative", "--positive"))
+    assert distance(*ends, sight) >= 40
+    halves = [mix(end, 0.5, ground) for end in ends]
+    assert distance(*halves, sight) >= NEIGHBOURS_APART
+    assert all(distance(half, ground, sight) >= NEIGHBOURS_APART for half in halves)
+
+
+def test_figures_plots_and_pictures_take_the_same_colours():
+    for name in figures.__all__:
+        css = str(getattr(figures, name)._css)
+        assert css.startswith(css_variables(".attnbook-figure"))
+        assert not re.search(r"#[0-9a-f]{3}", css.removeprefix(css_variables(".attnbook-figure")))
+    assert LIGHT.keys() == DARK.keys()
+    assert [*svg_shapes.KEY_COLORS] == [*KEY_COLORS[:4]]
+    assert LIGHT["weight"] == BLUE
+    ends = [to_hex(WEIGHTS(end)) for end in (0.0, 1.0)]
+    assert ends == [LIGHT["ground"], LIGHT["weight"]]

@@ -16,7 +16,7 @@ from tools.pictures.arithmetic import format_number
 
 DRAWN = (
     "additive-score attention-layer blocks broadcast favicon heads heads-that-copy logo lookup "
-    "padding rooms seeing transformer-block translator"
+    "marks padding rooms seeing transformer-block translator"
 ).split()
 SVG = "{http://www.w3.org/2000/svg}"
 LIGHT_PAGE, DARK_PAGE = "#ffffff", "#14181e"

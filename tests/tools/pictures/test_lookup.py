@@ -54,4 +54,4 @@ def test_each_share_is_a_weight_times_a_value_and_the_shares_make_the_output(nam
     assert texts(products) == [f"{weight} × {value}" for weight, value in factors]
     expected = [parsed(w) * parsed(v) for w, v in zip(texts(weights), values, strict=True)]
     assert parsed_row(shares) == pytest.approx([share for share in expected if share])
-    assert parsed(texts(output)[0].removeprefix("output ")) == pytest.approx(sum(expected))
+    assert parsed(texts(output)[0].removeprefix("Pooling: output ")) == pytest.approx(sum(expected))

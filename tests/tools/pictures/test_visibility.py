@@ -13,7 +13,7 @@ from tests.tools.pictures.test_draw import SVG, edges, labels, picture
 
 TILE = re.compile(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z")
 PANELS = {
-    "everyone": {},
+    "no mask:": {},
     "length 3:": {"valid_lens": torch.tensor([3])},
     "causal:": {"causal": True},
 }
@@ -54,7 +54,7 @@ def fill_of(word: str) -> str:
 def test_a_key_is_hatched_where_the_softmax_gives_it_nothing(name):
     weights = attnbook.masked_softmax(torch.zeros(1, 5, 5), **PANELS[name])[0]
     assert len(cells()) == 3 * 5 * 5
-    words = {fill_of("seen"): True, fill_of("hidden"): False}
+    words = {fill_of("visible"): True, fill_of("hidden"): False}
     assert len(words) == 2
     drawn = [[words[cell.fill] for cell in row] for row in headed()[name]]
     assert drawn == (weights > 0).tolist()

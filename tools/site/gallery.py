@@ -24,6 +24,7 @@ BOOK = ROOT / "_build" / "html"
 STATE = re.compile(r'<script class="attnbook-state" type="application/json">(.*?)</script>', re.S)
 ARTICLE = re.compile(r"(<article[^>]*>).*?(</article>)", re.S)
 LIVE = re.compile(r"<script[^>]*(?:attnbook-state.*?|_static/live/[^>]*)>.*?</script>\n?", re.S)
+LATE = re.compile(r"<script data-attnbook-late=[^>]*></script>")
 MOST = {"prediction": 1, "code": 1}  # of a chapter: there are about eighty, and all look alike
 
 
@@ -69,8 +70,10 @@ def gallery(book: Path, kinds: list[str]) -> str:
         f'<script class="attnbook-state" type="application/json">{data}</script>'
         f"<script>{registered}</script><script>{HOST.read_text('utf-8')}</script>"
     )
-    shell = (book / "chapters" / "masks.html").read_text("utf-8")
-    late = "".join(re.findall(r"<script data-attnbook-late=[^>]*></script>", shell))
+    pages = {name.partition("/")[0] for name in shown}
+    texts = [(book / "chapters" / f"{page}.html").read_text("utf-8") for page in sorted(pages)]
+    late = "".join(dict.fromkeys(script for text in texts for script in LATE.findall(text)))
+    shell = texts[0]
     shell = ARTICLE.sub(r"\1GALLERY\2", LIVE.sub("", shell))
     shell = re.sub(r"<title>.*?</title>", "<title>Gallery of figures</title>", shell, flags=re.S)
     page = shell.replace("GALLERY", f"<h1>Gallery of figures</h1>{views}")
