@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from threading import RLock
 from typing import Any
 
-from attnbook.tracing.comparing import Comparison, compare
-from attnbook.tracing.copying import Inputs
-from attnbook.tracing.following import Scope
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
-from attnbook.tracing.page import Trace
-from attnbook.tracing.running import one_at_a_time
-from attnbook.tracing.steps import Step
+from attnbook.tracing.run import compare
+from attnbook.tracing.show import Step, Trace
+from attnbook.tracing.source import Scope
+
+# `sys.stdout` and the state of random numbers are one for all threads. A layer may trace another.
+one_at_a_time = RLock()
 
 __all__ = ["Step", "Trace", "trace"]
 
@@ -74,8 +75,9 @@ def trace(
         (2, 3, 7)
     """
     named = check_sizes({} if sizes is None else sizes)
+    scope = Scope(getattr(layer, "_orig_mod", layer), follow)  # torch.compile's
+    maybe = {*named} if vary is VARIED else set()
     with one_at_a_time:
-        scope, given = Scope(layer, follow), Inputs(inputs, keyword_inputs)
-        maybe = {*named} if vary is VARIED else set()
-        found: Comparison = compare(scope, given, named, check_varied(vary, named), maybe)
-    return Trace(found, scope.weights())
+        varied = check_varied(vary, named)
+        found = compare(scope, (inputs, keyword_inputs), named, varied, maybe)
+    return Trace(found, scope.modules)

@@ -9,17 +9,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from attnbook.tracing.copying import (
-    Shaped,
-    UnclearAxisError,
-    drop_repeats,
-    duplicate,
-    in_own_graph,
-)
-
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
 VARIED = (
@@ -27,6 +16,10 @@ VARIED = (
     *("tokens", "positions", "steps"),
 )
 """What no parameter of a layer fixes, by the names that it usually has."""
+
+
+class UnclearAxisError(ValueError):
+    """An input cannot be given another size, for example since several names fit an axis."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +30,13 @@ class Expression:
     divisor: str | None = None
 
     def __str__(self) -> str:
-        product = "*".join(self.factors)
-        return product if self.divisor is None else f"{product}/{self.divisor}"
+        return "*".join(self.factors) + (f"/{self.divisor}" if self.divisor else "")
 
     def value(self, sizes: Sizes) -> int | None:
         """Work it out; None where the quotient is no whole number."""
         product = math.prod(sizes[name] for name in self.factors)
         quotient, rest = divmod(product, sizes[self.divisor] if self.divisor else 1)
         return None if rest else quotient
-
-    @property
-    def names(self) -> set[str]:
-        """All names in it."""
-        return {*self.factors} | ({self.divisor} if self.divisor else set())
 
 
 def check_sizes(sizes: object) -> dict[str, int]:
@@ -112,18 +99,17 @@ def named_shape(
     """Write a shape with names where one name alone fits, in both runs; else with numbers."""
     if other is None or len(other) != len(shape):
         return tuple(map(str, shape))
-    pairs = zip(shape, other, strict=True)
-    found = [_fit(*pair, sizes, other_sizes) for pair in pairs]
+    pairs = [*zip(shape, other, strict=True)]
+    fits = [matching_expressions(size, sizes) for size in shape]
+    found = [
+        fit[0] if len(fit) == 1 and fit[0].value(other_sizes) == new else None
+        for (_, new), fit in zip(pairs, fits, strict=True)
+    ]
     fixed = {name for name in sizes if sizes[name] == other_sizes[name]}
     return tuple(
         str(name) if name and _is_sure(name, found, fixed) else str(size)
         for size, name in zip(shape, found, strict=True)
     )
-
-
-def _fit(size: int, other: int, sizes: Sizes, other_sizes: Sizes) -> Expression | None:
-    fits = matching_expressions(size, sizes)
-    return fits[0] if len(fits) == 1 and fits[0].value(other_sizes) == other else None
 
 
 def _is_sure(name: Expression, found: list[Expression | None], fixed: set[str]) -> bool:
@@ -162,50 +148,20 @@ def _is_prime(number: int) -> bool:
     return number > 1 and all(number % n for n in range(2, math.isqrt(number) + 1))
 
 
-def resize(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:
-    """Make a tensor with other sizes, filled with its own numbers again and again; or a shape.
-
-    So its lengths, tokens or masks stay valid. An expanded tensor stays expanded.
-
-    Raises:
-        UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
-    """
-    if isinstance(given, torch.Size):
-        return torch.Size(_new_shape(given, sizes, new_sizes))
-    try:
-        new = _repeated(given, _new_shape(given.shape, sizes, new_sizes))
-        return in_own_graph(new, given)
-    except RuntimeError as error:
-        kind = "nested" if given.is_nested else f"of {given.layout} and {given.dtype}"
-        raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
-
-
-def enlarged_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
+def changed_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
     """Name the sizes by which a shape becomes larger."""
-    names = {
-        name for size in shape for each in matching_expressions(size, sizes) for name in each.names
-    }
+    fits = [each for size in shape for each in matching_expressions(size, sizes)]
+    names = {name for each in fits for name in (*each.factors, each.divisor) if name}
     return {name for name in names if sizes[name] != new_sizes[name]}
 
 
-def _new_shape(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> list[int]:
-    return [_new_size(size, sizes, new_sizes) for size in shape]
+def new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
+    """Return what a size of an input becomes.
 
-
-def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
-    if [*tensor.shape] == shape:
-        return duplicate(tensor)
-    result = drop_repeats(tensor.detach())
-    for axis, (size, new) in enumerate(zip(tensor.shape, shape, strict=True)):
-        if new != size == result.shape[axis]:
-            index = torch.arange(new, device=tensor.device) % size
-            result = result.index_select(axis, index)
-    # Where only expanded axes grew, nothing has been copied yet.
-    return duplicate(result).expand(shape) if result.layout == torch.strided else result
-
-
-def _new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
-    if not enlarged_names([size], sizes, new_sizes):
+    Raises:
+        UnclearAxisError: it may be two things.
+    """
+    if not changed_names([size], sizes, new_sizes):
         return size
     fits = matching_expressions(size, sizes)
     new = fits[0].value(new_sizes)

@@ -1,75 +1,249 @@
-"""Reading a function: where it is written, and its code compiled again."""
+"""What is traced: which functions a call runs, and where they are written."""
 
 from __future__ import annotations
 import __future__
 
 import ast
 import functools
-import itertools
+import inspect
 import linecache
-from collections.abc import Iterator
+import marshal
+import operator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
+from torch import nn
+
+from attnbook.tracing.naming import check_names
+
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+OFFERED = 8
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
+NOT_RUN = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 READABLE = "what can be traced is Python whose source can be read, in a file or a notebook cell"
 
 
 @dataclass(frozen=True)
-class Written:
-    """A function as it is written: its syntax tree and the lines of its file."""
+class Target:
+    """A function whose first call is shown; if it is a method, the first call for its owner.
 
+    Args:
+        title: what it is called in the trace.
+        node: where it is written; a lambda as a `def` that returns its value.
+        lines: the lines of its file.
+        owner: the object whose calls are shown; None for all.
+        requested: whether the caller named it.
+    """
+
+    title: str
     function: FunctionType
-    code: CodeType
     node: Definition
     lines: list[str]
-
-    @property
-    def title(self) -> str:
-        """The function's name, with its class if it has one."""
-        return ".".join(self.code.co_qualname.split("<locals>.")[-1].split(".")[-2:])
+    owner: Any
+    requested: bool
 
     @property
     def first_line(self) -> int:
         """Where the source begins, decorators included."""
         return _first_line(self.node)
 
+    @property
+    def codes(self) -> Iterator[CodeType]:
+        """List its code and that of all functions in it."""
+        return nested_codes(self.function.__code__)
 
-def read(function: FunctionType, code: CodeType) -> Written:
-    """Read the source that `code`, the function's own, was compiled from.
+
+class Scope:
+    """The functions that a trace shows, and the modules that the layer uses, by name.
+
+    Args:
+        layer: a module, a method or a function.
+        follow: names of modules, methods and functions that it calls; True means
+            all modules inside.
+
+    Raises:
+        TypeError: a source cannot be read, or `follow` holds no names.
+        ValueError: a name is not found.
+    """
+
+    def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
+        if any(check(layer) for check in NOT_RUN):
+            name = getattr(layer, "__qualname__", type(layer).__name__)
+            raise TypeError(
+                f"{name} is a generator or async function, which a call does not run: "
+                "trace a function that goes through its values, and follow it"
+            )
+        self.layer = layer
+        self.targets: list[Target] = []
+        self.modules: dict[str, nn.Module] = {}
+        self._add(layer)
+        owner = self.targets[0].owner
+        for kind in type(owner).__mro__:  # what `super().forward` may call
+            if isinstance(owner, nn.Module) and kind is not nn.Module and "forward" in vars(kind):
+                self._add_function(python_function(vars(kind)["forward"])[0], owner)
+        if isinstance(follow, bool):
+            for name in [name for name in self.modules if name and follow]:
+                self._add(self.modules[name], name)
+        else:
+            for name in check_names(follow, "follow"):
+                self._follow(name)
+
+    @property
+    def numbers(self) -> set[int]:
+        """The whole numbers in the code, and those that its names refer to."""
+        found: list[object] = []
+        for it in self.targets:
+            scope = scope_of(it.function)
+            found += [node.value for node in ast.walk(it.node) if isinstance(node, ast.Constant)]
+            found += [scope.get(name) for name in names_in(it.function)]
+            found += getattr(it.owner, "__dict__", {}).values()
+        return {abs(it) for it in found if type(it) is int}
+
+    def _add(self, thing: Any, name: str = "", *, requested: bool = False) -> None:  # noqa: ANN401
+        function, owner = python_function(thing)
+        self._add_function(function, owner, name, requested=requested)
+        if isinstance(owner, nn.Module):
+            self._add_modules(owner, name)
+
+    def _add_function(
+        self, function: FunctionType, owner: object, name: str = "", *, requested: bool = False
+    ) -> None:
+        node, lines = read(function)
+        for path, module in named_modules(function).items():
+            self._add_modules(module, path)
+        if all(it.function is not function or it.owner is not owner for it in self.targets):
+            title = ".".join(function.__code__.co_qualname.split("<locals>.")[-1].split(".")[-2:])
+            # A method's name is already in its title.
+            title = title if name in ("", function.__name__) else f"{name}: {title}"
+            self.targets.append(Target(title, function, node, lines, owner, requested))
+
+    def _add_modules(self, top: nn.Module, path: str) -> None:
+        for name, module in top.named_modules():
+            if all(known is not module for known in self.modules.values()):
+                self.modules[f"{path}.{name}".strip(".")] = module
+
+    def _follow(self, name: str) -> None:
+        for found in self._meanings(name):
+            self._add(found, name, requested=True)
+            return
+        known = ", ".join(self._offered()) or "none"
+        raise ValueError(
+            "follow must name modules, methods or functions that the layer uses, "
+            f"got {name!r}; inside it are {known}"
+        )
+
+    def _meanings(self, name: str) -> Iterator[Any]:
+        """Look a name up as the layer's attribute, then where each function would."""
+        if isinstance(self.layer, nn.Module):
+            yield from _attribute(self.layer, name)
+        first, _, rest = name.partition(".")
+        for it in list(self.targets):
+            scope = scope_of(it.function)
+            if first in scope:
+                yield from _attribute(scope[first], rest) if rest else [scope[first]]
+            yield from _attribute(it.owner, name)
+
+    def _offered(self) -> list[str]:
+        """Name the modules, and the methods and functions that the layer's code calls."""
+        functions: dict[str, None] = {}
+        for it in self.targets:
+            kinds = [kind for kind in reversed(type(it.owner).__mro__) if kind is not nn.Module]
+            known = functools.reduce(operator.or_, map(dict, map(vars, kinds)))
+            known = scope_of(it.function) | known
+            used = [name for name in names_in(it.function) if not name.startswith("__")]
+            functions |= {it: None for it in used if isinstance(known.get(it), FunctionType)}
+        return [*[name for name in self.modules if name][:OFFERED], *[*functions][:OFFERED]]
+
+
+def _attribute(thing: object, path: str) -> Iterator[Any]:
+    try:
+        yield operator.attrgetter(path)(thing)
+    except AttributeError:
+        return
+
+
+def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]:  # noqa: ANN401
+    """Find the Python function that a call of a thing runs, and the object it is bound to.
+
+    Raises:
+        TypeError: there is none, as in a built-in of torch.
+    """
+    thing = getattr(thing, "_orig_mod", thing)  # torch.compile's
+    if isinstance(thing, nn.Module):
+        return python_function(thing.forward, thing)
+    if hasattr(thing, "__wrapped__"):
+        return python_function(thing.__wrapped__, getattr(thing, "__self__", owner))
+    if isinstance(thing, FunctionType):
+        return thing, owner
+    if isinstance(thing, MethodType):
+        return python_function(thing.__func__, thing.__self__)
+    if isinstance(thing, functools.partial):
+        return python_function(thing.func, owner)
+    call = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
+    if isinstance(call, FunctionType) and not isinstance(thing, type):
+        return python_function(call, thing)
+    name = getattr(thing, "__name__", type(thing).__name__)
+    reason = "is not written in Python"
+    if isinstance(thing, type):
+        reason = "is a class, and what is traced is an instance: make one first"
+    raise TypeError(f"{name} {reason}; {READABLE}")
+
+
+def read(function: FunctionType) -> tuple[Definition, list[str]]:
+    """Read a function's source: its syntax tree, and the lines of its file.
 
     Raises:
         TypeError: the source cannot be read, or is no longer what runs.
     """
+    code, name = function.__code__, function.__code__.co_qualname
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
-        raise TypeError(f"{code.co_qualname} has no source that can be read; {READABLE}")
-    node = _definition("".join(lines), code)
-    if node is None or not _is_what_runs(node, "".join(lines), code):
+        raise TypeError(f"{name} has no source that can be read; {READABLE}")
+    found = _definitions("".join(lines), code)
+    if len(found) > 1:
+        raise TypeError(f"{name} shares its line with another; {READABLE}")
+    if not found or not _is_what_runs(found[0], "".join(lines), code):
         raise TypeError(
-            f"{code.co_qualname} differs from its source now: "
+            f"{name} differs from its source now: "
             "the file was changed after it was imported; restart and import it again"
         )
-    return Written(function, code, node, lines)
+    return found[0], lines
+
+
+def _definitions(text: str, code: CodeType) -> list[Definition]:
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except SyntaxError:
+        return []
+    every = [_as_definition(it) for it in nodes if isinstance(it, Definition | ast.Lambda)]
+    wanted = (code.co_name, code.co_firstlineno)
+    return [it for it in every if (it.name, _first_line(it)) == wanted]
+
+
+def _as_definition(node: Definition | ast.Lambda) -> Definition:
+    if isinstance(node, Definition):
+        return node
+    result = ast.copy_location(ast.Return(node.body), node.body)
+    return ast.copy_location(ast.FunctionDef("<lambda>", node.args, [result], []), node)
+
+
+def _first_line(node: Definition) -> int:
+    return min(each.lineno for each in (node, *node.decorator_list))
 
 
 def _is_what_runs(node: Definition, text: str, code: CodeType) -> bool:
     # pytest rewrites assertions, so such code always differs from its source.
-    rewritten = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
-    return rewritten or any(_same(each, code) for each in _compiled(text, code))
-
-
-def _compiled(text: str, code: CodeType) -> Iterator[CodeType]:
-    """Compile a file and find what may be this code in it."""
+    if any(isinstance(inner, ast.Assert) for inner in ast.walk(node)):
+        return True
     flags = code.co_flags & FUTURE | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as notebooks do
-    every = nested_codes(compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True))
-    return (each for each in every if each.co_firstlineno == code.co_firstlineno)
+    whole = compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    # In format 2, equal code has equal bytes.
+    return marshal.dumps(code, 2) in [marshal.dumps(it, 2) for it in nested_codes(whole)]
 
 
 def nested_codes(code: CodeType) -> Iterator[CodeType]:
@@ -80,98 +254,28 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
             yield from nested_codes(constant)
 
 
-def _definition(text: str, code: CodeType) -> Definition | None:
+def scope_of(function: FunctionType) -> dict[str, Any]:
+    """What the free names of a function mean: its closure, then its globals."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = {name: value for name, cell in cells for value in contents(cell)}
+    return {**function.__globals__, **closed}
+
+
+def contents(cell: CellType) -> tuple[Any, ...]:
+    """Return the value of a closure variable in a tuple, which is empty if it is not bound yet."""
     try:
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)]
-    except SyntaxError:
-        return None
-    wanted = (code.co_name, code.co_firstlineno)
-    found = [node for node in nodes if (_name(node), _first_line(node)) == wanted]
-    if len(found) > 1:
-        raise TypeError(f"{code.co_qualname} shares its line with another; {READABLE}")
-    return _as_definition(found[0]) if found else None
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
 
 
-def _name(node: Definition | ast.Lambda) -> str:
-    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+def names_in(function: FunctionType) -> list[str]:
+    """List the names that a function's code uses and does not bind."""
+    code = function.__code__
+    return [*code.co_freevars, *(name for each in nested_codes(code) for name in each.co_names)]
 
 
-def _first_line(node: Definition | ast.Lambda) -> int:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return min(each.lineno for each in (node, *decorators))
-
-
-def _as_definition(node: Definition | ast.Lambda) -> Definition:
-    if not isinstance(node, ast.Lambda):
-        return node
-    result = ast.copy_location(ast.Return(node.body), node.body)
-    written = ast.FunctionDef("<lambda>", node.args, [result], [])
-    return ast.copy_location(written, node)
-
-
-def compile_like(code: CodeType, node: Definition) -> CodeType:
-    """Compile a definition, which is changed, to code that can replace `code`."""
-    _strip(node)
-    outer = _in_class(code, node)
-    compiled = compile(
-        ast.fix_missing_locations(_in_function(code, outer)),
-        code.co_filename,
-        "exec",
-        flags=code.co_flags & FUTURE,
-        dont_inherit=True,
-    )
-    depth = 2 if outer is node else 3
-    return next(itertools.islice(nested_codes(compiled), depth, None))
-
-
-def _in_class(code: CodeType, node: Definition) -> Definition | ast.ClassDef:
-    """Put a method into a class, which `super()` and names like `__private` need."""
-    names = code.co_qualname.split(".")
-    if len(names) == 1 or names[-2] == "<locals>":
-        return node
-    around = ast.parse("class Around: pass").body[0]
-    assert isinstance(around, ast.ClassDef)  # noqa: S101 - for the type checker
-    around.name, around.body = names[-2], [node]
-    return around
-
-
-def _in_function(code: CodeType, inside: Definition | ast.ClassDef) -> ast.Module:
-    """Put a definition into a function with the same closure variables, in the same order."""
-    body: list[ast.stmt] = [
-        ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars
-    ]
-    if inside.name not in code.co_freevars and inside.name.isidentifier():
-        # Or the function would close over its own name, or over that of its class.
-        body.append(ast.Global([inside.name]))
-    around = ast.parse("def around(): pass")
-    around.body[0].body = [*body, inside]  # type: ignore[attr-defined]
-    return around
-
-
-def _strip(node: Definition) -> None:
-    """Drop what belongs to the function and not to its code: it is evaluated only once."""
-    node.decorator_list, node.returns = [], None
-    arguments = node.args
-    arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
-    for argument in all_arguments(node):
-        argument.annotation = None
-
-
-def all_arguments(node: Definition) -> list[ast.arg]:
-    """Name the arguments of a function, as they are written."""
-    own = node.args
-    several = [own.vararg] if own.vararg else []
-    keywords = [own.kwarg] if own.kwarg else []
-    return [*own.posonlyargs, *own.args, *several, *own.kwonlyargs, *keywords]
-
-
-def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - constants of any kind
-    if not isinstance(one, CodeType) or not isinstance(other, CodeType):
-        return bool(type(one) is type(other) and one == other)
-    return (
-        one.co_code == other.co_code
-        and one.co_names == other.co_names
-        and one.co_varnames == other.co_varnames
-        and len(one.co_consts) == len(other.co_consts)
-        and all(map(_same, one.co_consts, other.co_consts))
-    )
+def named_modules(function: FunctionType) -> dict[str, nn.Module]:
+    """Find the modules that a function's code names."""
+    scope = scope_of(function)
+    return {it: scope[it] for it in names_in(function) if isinstance(scope.get(it), nn.Module)}
