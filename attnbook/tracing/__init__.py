@@ -8,7 +8,8 @@ from typing import Any
 
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
 from attnbook.tracing.run import compare
-from attnbook.tracing.show import Step, Trace
+from attnbook.tracing.record import Step
+from attnbook.tracing.show import Trace
 from attnbook.tracing.source import Scope
 
 # `sys.stdout` and the state of random numbers are one for all threads. A layer may trace another.
@@ -75,9 +76,8 @@ def trace(
         (2, 3, 7)
     """
     named = check_sizes({} if sizes is None else sizes)
-    scope = Scope(getattr(layer, "_orig_mod", layer), follow)  # torch.compile's
-    maybe = {*named} if vary is VARIED else set()
+    varied, maybe = check_varied(vary, named), {*named} if vary is VARIED else set()
     with one_at_a_time:
-        varied = check_varied(vary, named)
+        scope = Scope(getattr(layer, "_orig_mod", layer), follow)  # torch.compile's
         found = compare(scope, (inputs, keyword_inputs), named, varied, maybe)
-    return Trace(found, scope.modules)
+    return Trace(*found, scope.modules)

@@ -1,4 +1,4 @@
-"""Runs of copies of a layer: the one that is shown, and one with other sizes, which confirms names."""
+"""Runs of copies of a layer: one that is shown, and one with other sizes that confirms names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import CellType, FunctionType
 from typing import Any, TypeAlias
@@ -25,40 +24,55 @@ from attnbook.tracing.naming import (
     Sizes,
     UnclearAxisError,
     changed_names,
-    named_shape,
     new_size,
     other_sizes,
 )
-from attnbook.tracing.record import Made, Place, Recorder, Section, shape_of
-from attnbook.tracing.source import Scope, contents, named_modules, names_in, scope_of
+from attnbook.tracing.record import Place, Recorder, Section, Step, shape_of
+from attnbook.tracing.source import Scope, contents, names_in
 
 MESSAGE_WIDTH, LONGEST_MESSAGE = 60, 300
-NOT_PYTHON = "did not run as Python, as when it is compiled: no shapes are known."
-Change: TypeAlias = Callable[[Tensor], Tensor]
+NOT_PYTHON = "did not run as Python, as when it is compiled or a generator: no shapes are known."
 Inputs: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Copies(TorchFunctionMode):
-    """Copies things, each once. As a mode, it copies tensors that torch refuses: results.
+    """A layer and its inputs, copied; what occurs twice is copied once.
+
+    As a mode, it copies the tensors that torch refuses to copy: results, such as weights.
 
     Args:
-        change: makes the copy of a tensor.
+        change: makes the copy of an input's tensor, but not of one in a module.
+
+    Raises:
+        TypeError: something cannot be copied.
+        UnclearAxisError: `change` cannot make another size of a tensor.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layer: object, inputs: Inputs, change: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
-        self.change: Change | None = None
+        self.change = copy_tensor
+        given = [*_inside([layer, inputs])]
+        for it in given:
+            if isinstance(it, nn.Module):
+                self.of(it)
+        self.made |= {id(it): change(it) for it in given if isinstance(it, Tensor)}
+        self.change = change
+        self.positional, self.by_name = self.of(inputs)
+        self.change = copy_tensor
+        self.layer = self.of(layer)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
+        """Copy a tensor in our way."""
+        if func is Tensor.__deepcopy__:
+            return self.change(args[0])
+        return func(*args, **(kwargs or {}))
 
     def of(self, thing: Any) -> Any:  # noqa: ANN401 - its kind
-        """Copy a thing, or a function with what it refers to.
-
-        Raises:
-            TypeError: something in it cannot be copied.
-            UnclearAxisError: `change` cannot make another size of a tensor.
-        """
+        """Copy a thing, or a function with what it refers to."""
         if isinstance(thing, functools.partial):
-            return functools.partial(self.of(thing.func), *self.of(thing.args), **self.of(thing.keywords))
+            given = self.of((thing.args, thing.keywords))
+            return functools.partial(self.of(thing.func), *given[0], **given[1])
         if isinstance(thing, FunctionType):
             return self.made.get(id(thing)) or self._function(thing)
         try:
@@ -72,37 +86,16 @@ class Copies(TorchFunctionMode):
                 f"cannot be copied: {error}"
             ) from error
 
-    def inputs(self, given: Inputs, change: Change) -> Inputs:
-        """Copy inputs. Tensors are changed, but not those in modules."""
-        for it in _inside(given):
-            if isinstance(it, nn.Module):
-                self.of(it)
-        self.change = change
-        self.made |= {id(it): change(it) for it in _inside(given) if isinstance(it, Tensor)}
-        return self.of(given)  # type: ignore[no-any-return]
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: object,
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401 - whatever torch returns
-        """Copy a tensor in our way."""
-        if func is Tensor.__deepcopy__:
-            return (self.change or copy_tensor)(args[0])
-        return func(*args, **(kwargs or {}))
-
     def _function(self, function: FunctionType) -> FunctionType:
-        """Copy a function with its variables: its closure, its defaults, the modules it names.
+        """Copy a function with its closure, its defaults and the modules that it names.
 
         The functions of its file that it calls are copied in the same way.
         """
         names = self.made.setdefault(id(function.__globals__), dict(function.__globals__))
         cells = tuple(CellType() for _ in function.__closure__ or ())
         copied = FunctionType(function.__code__, names, function.__name__, None, cells)
-        copied.__dict__.update(function.__dict__)
         self.made[id(function)] = copied
+        copied.__dict__.update(function.__dict__)
         copied.__defaults__ = self._if_possible(function.__defaults__)
         copied.__kwdefaults__ = self._if_possible(function.__kwdefaults__)
         for cell, old in zip(cells, function.__closure__ or (), strict=True):
@@ -133,23 +126,21 @@ def _inside(value: object) -> Iterator[Tensor | nn.Module]:
 
 
 def copy_tensor(tensor: Tensor) -> Tensor:
-    """Copy a tensor, strides and all. As in the original, backward ends there or goes on."""
+    """Copy a tensor, strides and all."""
     return _in_own_graph(copy.deepcopy(tensor.detach()), tensor)
 
 
 def _in_own_graph(copied: Tensor, tensor: Tensor) -> Tensor:
     """Make a copy a leaf, or the result of a leaf, as its original is; backward ends there."""
     leaf = copied.requires_grad_(tensor.requires_grad)
-    if tensor.is_leaf:
-        return leaf
     with torch.enable_grad():
-        return leaf.clone()
+        return leaf if tensor.is_leaf else leaf.clone()
 
 
 def resize(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
     """Copy a tensor with other sizes, filled with its own numbers again and again.
 
-    So its lengths, tokens or masks stay valid. An expanded tensor stays expanded.
+    So its lengths, tokens or masks stay valid.
 
     Raises:
         UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
@@ -158,8 +149,8 @@ def resize(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
     if shape == [*shape_of(tensor)]:
         return copy_tensor(tensor)
     try:
-        once = [slice(None if stride else 1) for stride in tensor.stride()]
-        result = tensor.detach()[tuple(once)]
+        # Of an expanded tensor, which may be too large to be copied, each number once.
+        result = tensor.detach()[tuple(slice(None if it else 1) for it in tensor.stride())]
         for axis, (size, new) in enumerate(zip(tensor.shape, shape, strict=True)):
             if new != size == result.shape[axis]:
                 index = torch.arange(new, device=tensor.device) % size
@@ -172,76 +163,68 @@ def resize(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
 
 @dataclass
 class Run:
-    """What a run made, and the sizes that it had.
+    """What a run made.
 
     Args:
         innermost: where its exception arose.
+        made, last: see `Recorder`.
+        sizes: the names' sizes.
         enlarged: the names whose size is another in an input.
     """
 
     sections: list[Section]
     error: Exception | None
     innermost: Section | None
+    made: dict[Place, Step]
+    last: dict[Place, tuple[int, ...]]
     sizes: Sizes
     enlarged: set[str]
 
-    @property
-    def reached(self) -> list[tuple[set[int], set[Place]]]:
-        """The lines that ran, and where tensors were made."""
-        return [({*it.runs}, {*it.made}) for it in self.sections]
-
-
-@dataclass
-class Comparison:
-    """The run that is shown, the run that confirms its names, and a remark on it."""
-
-    first: Run
-    second: Run | None = None
-    remark: str = ""
-
-    def symbols(self, section: Section, made: Made) -> tuple[str, ...]:
-        """Name the sizes of what was made, where both runs agree."""
-        if self.second is None:
-            return tuple(map(str, made.shape))
-        other = self.second.sections[self.first.sections.index(section)].made.get(made.place)
-        other_shape = other.shape if other else None
-        return named_shape(made.shape, other_shape, self.first.sizes, self.second.sizes)
+    def reaches_the_same(self, other: Run) -> bool:
+        """Whether the same lines ran and made tensors."""
+        runs = [[{*it.runs} for it in run.sections] for run in (self, other)]
+        return runs[0] == runs[1] and {*self.made} == {*other.made}
 
 
 def compare(
     scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str], maybe: set[str]
-) -> Comparison:
+) -> tuple[Run, Run | None, str]:
     """Run the layer, and again with other sizes if any have names.
 
     Args:
         vary: the names whose sizes are others in the second run.
         maybe: more such names, each only if the layer runs with another size of it.
+
+    Returns:
+        The first run, the second one if it confirms names, and a remark on it.
     """
 
     def run_with(varied: set[str]) -> Run:
         return _run(scope, inputs, sizes, other_sizes(sizes, varied, scope.numbers))
 
-    first = _run(scope, inputs, sizes, sizes)
+    first = run_with(set())
     if first.error is None and not first.sections[0].calls:
-        return Comparison(first, remark=f"{first.sections[0].target.title} {NOT_PYTHON}")
+        return first, None, f"{first.sections[0].target.title} {NOT_PYTHON}"
     if not sizes:
-        return Comparison(first)
-    with _without_output():
+        return first, None, ""
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(action="ignore"),
+    ):
         try:
             second = run_with(vary)
         except UnclearAxisError as unclear:
-            return Comparison(first, remark=f"Sizes stay numbers: {unclear}.")
-        if first.error is not None:
-            return Comparison(first, second)
-        if second.error is not None:
-            return Comparison(first, remark=_explain_failure(second, sizes, run_with))
+            return first, None, f"Sizes stay numbers: {unclear}."
+        if first.error is None and second.error is not None:
+            return first, None, _explain_failure(second, sizes, run_with)
         # Most other names are fixed by parameters: another size of each is tried.
-        for name in [name for name in sizes if name in maybe - vary]:
+        for name in [it for it in sizes if it in maybe - vary and first.error is None]:
             with contextlib.suppress(UnclearAxisError):
                 run = run_with(vary | {name})
-                if name in run.enlarged and run.error is None and run.reached == first.reached:
+                if name in run.enlarged and run.error is None and run.reaches_the_same(first):
                     second, vary = run, vary | {name}
-    return Comparison(first, second)
+    return first, second, ""
 
 
 def _run(scope: Scope, inputs: Inputs, sizes: Sizes, new_sizes: Sizes) -> Run:
@@ -251,63 +234,39 @@ def _run(scope: Scope, inputs: Inputs, sizes: Sizes, new_sizes: Sizes) -> Run:
         enlarged.update(changed_names(shape_of(tensor), sizes, new_sizes))
         return resize(tensor, sizes, new_sizes)
 
-    copies = Copies()
-    layer = copies.of(scope.layer)
-    positional, by_name = copies.inputs(inputs, change)
-    owners = [copies.made.get(id(it.owner), it.owner) for it in scope.targets]
-    sections = [*map(Section, scope.targets, owners)]
-    with _preserve_random_state(), _uncompiled():
-        error, innermost = Recorder(sections).run(lambda: layer(*positional, **by_name))
+    copies = Copies(scope.layer, inputs, change)
+    sections = [
+        Section(index, it, copies.made.get(id(it.owner), it.owner))
+        for index, it in enumerate(scope.targets)
+    ]
+    recorder, state = Recorder(sections), random.getstate()
+    on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    # Where torch.compile has not been used, its stance would load it, which takes seconds.
+    compiled: Any = "torch._dynamo" in sys.modules and torch.compiler.set_stance("force_eager")
+    with torch.random.fork_rng(range(torch.cuda.device_count()) if on_gpu else []):
+        try:
+            with compiled or contextlib.nullcontext():
+                error, innermost = recorder.run(
+                    lambda: copies.layer(*copies.positional, **copies.by_name)
+                )
+        finally:
+            random.setstate(state)
     if error is not None and innermost is None:
         # The call did not get as far as the function's first line.
         innermost = sections[0]
         innermost.error_line = innermost.target.node.lineno
-    return Run(sections, error, innermost, new_sizes, enlarged)
+    return Run(sections, error, innermost, recorder.made, recorder.last, new_sizes, enlarged)
 
 
 def _explain_failure(second: Run, sizes: Sizes, run_with: Callable[[set[str]], Run]) -> str:
     """Name the size that the layer needs, by changing one at a time."""
-    culprits = {name: second.sizes[name] for name in sizes if second.sizes[name] != sizes[name]}
-    for name in [*culprits]:
-        alone = run_with({name})
-        if alone.error is not None:
-            second, culprits = alone, {name: alone.sizes[name]}
-            break
-    before = ", ".join(f"{name}={sizes[name]}" for name in culprits)
-    after = ", ".join(f"{name}={size}" for name, size in culprits.items())
-    assert second.error is not None  # noqa: S101 - for the type checker
-    return f"Runs with {before}, but not with {after}: {' '.join(format_error(second.error))}"
-
-
-@contextlib.contextmanager
-def _without_output() -> Iterator[None]:
-    """Suppress what a second run would print or warn of again."""
-    with (
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextlib.contextmanager
-def _preserve_random_state() -> Iterator[None]:
-    """Restore the states of torch's and Python's random number generators at the end."""
-    state = random.getstate()
-    on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    try:
-        with torch.random.fork_rng(range(torch.cuda.device_count()) if on_gpu else []):
-            yield
-    finally:
-        random.setstate(state)
-
-
-def _uncompiled() -> AbstractContextManager[Any]:
-    # Where torch.compile has not been used, this would load it, which takes seconds.
-    if "torch._dynamo" in sys.modules:
-        return torch.compiler.set_stance("force_eager")  # type: ignore[no-any-return]
-    return contextlib.nullcontext()
+    varied = [name for name in sizes if second.sizes[name] != sizes[name]]
+    failing = ((name, run_with({name})) for name in varied)
+    alone = next(((name, run) for name, run in failing if run.error), None)
+    names, run = ([alone[0]], alone[1]) if alone else (varied, second)
+    before, after = (", ".join(f"{it}={given[it]}" for it in names) for given in (sizes, run.sizes))
+    reason = " ".join(format_error(run.error)) if run.error else ""
+    return f"Runs with {before}, but not with {after}: {reason}"
 
 
 def format_error(error: BaseException) -> list[str]:

@@ -6,23 +6,17 @@ import ast
 import math
 import re
 import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parameter import is_lazy
 
-from attnbook.tracing.record import GOES_ON, copy_numbers, end_of, shape_of
-from attnbook.tracing.run import format_error
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from attnbook.tracing.record import Made, Section
-    from attnbook.tracing.run import Comparison
+from attnbook.tracing.naming import named_shape
+from attnbook.tracing.record import Section, Step, copy_numbers, lines_of, shape_of
+from attnbook.tracing.run import Run, format_error
 
 STYLE = "\n" + Path(__file__).with_name("style.css").read_text("utf-8")
 WIDEST = 70
@@ -36,51 +30,17 @@ class Line:
     Args:
         number: the line within the function's source, from 1.
         source: the line as it is written.
-        made: what its statement made; on a statement's first line.
-        parts: intermediate results.
+        made, parts: the results that are noted at the line, and the intermediate ones.
         passes: how often its statement ran, in the one call that is shown.
         notes: what is shown next to it, as `(kind, text)`.
     """
 
     number: int
     source: str
-    made: tuple[Made, ...] = ()
-    parts: tuple[Made, ...] = ()
-    passes: int = 0
-    notes: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A tensor that a traced run made.
-
-    Args:
-        section: the index in `Trace.sections` of the function that made it.
-        title: what that function is called in the trace.
-        line: the line within the function's source, from 1.
-        name: what it is called, or the expression that made it.
-        shape: its sizes; -1 for one that differs from row to row.
-        symbols: its sizes as the trace prints them, by name where one is known.
-        numbers: a copy of it, on the CPU, as it was when it was made. None for more
-            than 4096 numbers, and for what holds none to read.
-        part: whether it is only a part of what its line makes.
-
-    Example:
-        >>> from attnbook.tracing import trace
-        >>> found = trace(split_heads, torch.ones(3, 5, 14), 2, sizes={"batch": 3, "positions": 5})
-        >>> step = found.steps[-1]
-        >>> step.name, step.shape, step.symbols
-        ('return', (3, 2, 5, 7), ('batch', '2', 'positions', '7'))
-    """
-
-    section: int
-    title: str
-    line: int
-    name: str
-    shape: tuple[int, ...]
-    symbols: tuple[str, ...]
-    numbers: Tensor | None
-    part: bool
+    made: tuple[Step, ...]
+    parts: tuple[Step, ...]
+    passes: int
+    notes: tuple[tuple[str, str], ...]
 
 
 class Trace:
@@ -100,13 +60,26 @@ class Trace:
         (True, (2, 4, 3, 2))
     """
 
-    def __init__(self, found: Comparison, modules: Mapping[str, nn.Module]) -> None:
-        self.error, self.remark = found.first.error, found.remark
+    def __init__(
+        self, first: Run, second: Run | None, remark: str, modules: Mapping[str, nn.Module]
+    ) -> None:
+        self.error, self.remark = first.error, remark
         self.weights = [*_weights(modules)]
-        self._found = found
-        sections = found.first.sections
-        self._shown = [it for it in sections if it.calls or it is sections[0]]
-        self.sections = [(_title(it), [*self._lines(it)]) for it in self._shown]
+        self._first, self._second = first, second
+        shown = [it for it in first.sections if it.calls or not it.index]
+        self._made: list[tuple[Section, Step, str]] = []
+        for place, step in first.made.items():
+            section = first.sections[step.section]
+            other = second.made.get(place) if second else None
+            sizes = (first.sizes, second.sizes if second else first.sizes)
+            symbols = named_shape(step.shape, other.shape if other else None, *sizes)
+            text = f"{step.name} {_shape(symbols)}"
+            if first.last[place] != step.shape:
+                text += f", in the last pass {_shape(tuple(map(str, first.last[place])))}"
+            position, title = shown.index(section), _title(section)
+            made = replace(step, section=position, title=title, symbols=symbols)
+            self._made.append((section, made, text))
+        self.sections = [(_title(it), [*self._lines(it)]) for it in shown]
         self.lines = [line for _, lines in self.sections for line in lines]
 
     @property
@@ -118,18 +91,10 @@ class Trace:
     @property
     def steps(self) -> list[Step]:
         """The tensors in the order in which they were first made, with their numbers."""
-        made = [(made, n) for n, it in enumerate(self._shown) for made in it.made.values()]
         # In `return x.mT, y` the part `x.mT` is a result too.
-        results = {(n, it.row, it.name) for it, n in made if not it.part}
-        chosen = [(it, n) for it, n in made if not it.part or (n, it.row, it.name) not in results]
-        return [self._step(*each) for each in sorted(chosen, key=lambda each: each[0].number)]
-
-    def _step(self, made: Made, position: int) -> Step:
-        section = self._shown[position]
-        line = made.row - section.target.first_line + 1
-        symbols = self._found.symbols(section, made)
-        place = position, _title(section), line
-        return Step(*place, made.name, made.shape, symbols, made.numbers, made.part)
+        steps = [step for _, step, _ in self._made]
+        results = {(it.section, it.line, it.name) for it in steps if not it.part}
+        return [it for it in steps if not it.part or (it.section, it.line, it.name) not in results]
 
     def __repr__(self) -> str:
         sections = [f"{title}\n{_as_text(lines)}" for title, lines in self.sections]
@@ -148,8 +113,8 @@ class Trace:
         )
 
     def _footer(self) -> list[str]:
-        first, second = self._found.first, self._found.second
-        missed = [it.target for it in first.sections[1:] if not it.calls and it.target.requested]
+        first, second = self._first, self._second
+        missed = [it.target for it in first.sections if not it.calls and it.target.requested]
         footer = [f"Not called: {', '.join(it.title for it in missed)}."] if missed else []
         if first.sizes:
             text = f"Sizes: {_equations(first.sizes)}."
@@ -163,63 +128,52 @@ class Trace:
 
     def _lines(self, section: Section) -> Iterator[Line]:
         """Make the lines: no blank ones, no docstring, no comments for linters."""
-        node, first, places = section.target.node, section.target.first_line, section.places
-        written = "".join(section.target.lines[first - 1 : end_of(node)])
-        made = section.made.values()
-        for row, source in enumerate(textwrap.dedent(written).split("\n"), first):
-            shown = re.sub(r"  # (?:noqa|type: ignore).*", "", source).rstrip()
-            if row not in _docstring(node) and shown:
-                yield Line(
-                    row - first + 1,
-                    shown,
-                    tuple(it for it in made if it.line == row and not it.part),
-                    tuple(it for it in made if it.line == row and it.part),
-                    1 if row == node.lineno else section.runs[places.owners.get(row, 0)],
-                    tuple(self._notes(section, row)),
-                )
+        node, first = section.target.node, section.target.first_line
+        source = textwrap.dedent("".join(section.target.lines[first - 1 : lines_of(node)[-1]]))
+        start = node.body[0]
+        hidden = start.lineno > node.lineno and ast.get_docstring(node) is not None
+        for row, text in enumerate(source.split("\n"), first):
+            shown = re.sub(r"  # (?:noqa|type: ignore).*", "", text).rstrip()
+            if shown and not (hidden and row in lines_of(start)):
+                yield self._line(section, row, shown)
 
-    def _notes(self, section: Section, row: int) -> Iterator[tuple[str, str]]:
-        here = [it for it in section.made.values() if it.row == row]
-        results = [("made", self._describe(section, it)) for it in here if not it.part]
-        yield from results[:RESULTS_SHOWN]
+    def _line(self, section: Section, row: int, source: str) -> Line:
+        number = row - section.target.first_line + 1
+        made = [(it, text) for its, it, text in self._made if its is section and it.line == number]
+        results = [("made", text) for it, text in made if not it.part]
+        notes = results[:RESULTS_SHOWN]
         if len(results) > RESULTS_SHOWN:
-            yield "made", f"and {len(results) - RESULTS_SHOWN} more"
-        yield from self._parts(section, [it for it in here if it.part])
-        statement = next(iter(section.places.statements.get(row, [])), None)
-        if isinstance(statement, ast.For | ast.AsyncFor | ast.While) and section.runs[row]:
+            notes.append(("made", f"and {len(results) - RESULTS_SHOWN} more"))
+        notes += [("quiet", f"· {text}") for text in self._largest_parts(section, row, made)]
+        statement = next(iter(section.statements.get(row, [])), None)
+        if isinstance(statement, ast.For | ast.While) and section.runs[row]:
             passes = section.runs[statement.body[0].lineno]
-            yield "quiet", f"{passes} {'pass' if passes == 1 else 'passes'}"
-        if statement and not section.runs[row]:
-            earlier = [line for line in section.places.statements if line < row]
-            if not earlier or section.runs[max(earlier)]:
-                yield "quiet", "not run"
-        if section.error_line and row == section.places.owners.get(section.error_line):
-            yield from (("error", text) for text in self._describe_error(section))
+            notes.append(("quiet", f"{passes} {'pass' if passes == 1 else 'passes'}"))
+        before = max((line for line in section.statements if line < row), default=0)
+        if statement and not section.runs[row] and (section.runs[before] or not before):
+            notes.append(("quiet", "not run"))
+        if self.error and section.error_line and row == section.owners.get(section.error_line):
+            # In its callers, only where it arose.
+            inner = self._first.innermost or section
+            where = [f"{type(self.error).__name__} in {inner.target.title}"]
+            texts = format_error(self.error) if inner is section else where
+            notes += [("error", text) for text in texts]
+        steps = [[it for it, _ in made if it.part is part] for part in (False, True)]
+        passes = section.runs[section.owners.get(row, 0)] if number > 1 else 1
+        return Line(number, source, (*steps[0],), (*steps[1],), passes, (*notes,))
 
-    def _parts(self, section: Section, parts: list[Made]) -> Iterator[tuple[str, str]]:
+    def _largest_parts(
+        self, section: Section, row: int, made: list[tuple[Step, str]]
+    ) -> Iterator[str]:
         """Choose the largest parts whose shape the statement's results do not show."""
-        results = {(it.line, it.shape) for it in section.made.values() if not it.part}
+        line = section.owners.get(row, row) - section.target.first_line + 1
+        seen = {it.shape for its, it, _ in self._made if its is section and it.line == line and not it.part}
         found: dict[str, int] = {}
-        for it in parts:
-            if (it.line, it.shape) not in results:
-                found.setdefault(self._describe(section, it), -math.prod(it.shape))
+        for it, text in made:
+            if it.part and it.shape not in seen:
+                found.setdefault(text, -math.prod(it.shape))
         largest = sorted(found, key=lambda text: found[text])[:PARTS_SHOWN]
-        yield from (("quiet", f"· {text}") for text in found if text in largest)
-
-    def _describe(self, section: Section, made: Made) -> str:
-        text = f"{made.name} {_shape(self._found.symbols(section, made))}"
-        if made.last != made.shape:
-            text += f", in the last pass {_shape(tuple(map(str, made.last)))}"
-        return text
-
-    def _describe_error(self, section: Section) -> list[str]:
-        """Give the exception where it arose, and in its callers the function where it arose."""
-        innermost = self._found.first.innermost
-        if self.error is None or innermost is None:
-            return []
-        if innermost is section:
-            return format_error(self.error)
-        return [f"{type(self.error).__name__} in {innermost.target.title}"]
+        yield from (text for text in found if text in largest)
 
 
 def _weights(modules: Mapping[str, nn.Module]) -> Iterator[Step]:
@@ -237,13 +191,6 @@ def _title(section: Section) -> str:
     return section.target.title + calls
 
 
-def _docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
-    first = node.body[0]
-    if ast.get_docstring(node) is None or first.lineno == node.lineno:
-        return range(0)
-    return range(first.lineno, end_of(first) + 1)
-
-
 def _shape(names: tuple[str, ...]) -> str:
     """Write the sizes of a shape, as Python writes a tuple."""
     shown = ["ragged" if name == "-1" else name for name in names]
@@ -255,11 +202,7 @@ def _equations(sizes: Mapping[str, int]) -> str:
 
 
 def _rows(lines: list[Line]) -> list[tuple[str, str, str]]:
-    """Put notes next to their lines, each in a row; long lines are on their own.
-
-    Returns:
-        Some source, and the kind and the text of a note, one for each row.
-    """
+    """Put each note in a row next to its line, or below a long one: source, kind and note."""
     rows: list[tuple[str, str, str]] = []
     for line in lines:
         notes = [("", *note) for note in line.notes]
@@ -290,7 +233,6 @@ def _as_html(lines: list[Line]) -> str:
         if note:
             # The line's end is in its note, which is below the source where that is narrow.
             text += f'<span class="gap">{" " * (_column(rows) - len(source))}</span>'
-            text += f'<span class="{kind} note">{escape(note)}\n</span>'
-        else:
-            text += "\n"
+            note = f'<span class="{kind} note">{escape(note)}\n</span>'
+        text += note or "\n"
     return text

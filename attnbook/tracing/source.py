@@ -18,12 +18,11 @@ from torch import nn
 
 from attnbook.tracing.naming import check_names
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
 OFFERED = 8
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
-NOT_RUN = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+NOT_RUN = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_COROUTINE
 READABLE = "what can be traced is Python whose source can be read, in a file or a notebook cell"
 
 
@@ -41,7 +40,7 @@ class Target:
 
     title: str
     function: FunctionType
-    node: Definition
+    node: ast.FunctionDef
     lines: list[str]
     owner: Any
     requested: bool
@@ -52,9 +51,9 @@ class Target:
         return _first_line(self.node)
 
     @property
-    def codes(self) -> Iterator[CodeType]:
-        """List its code and that of all functions in it."""
-        return nested_codes(self.function.__code__)
+    def code(self) -> CodeType:
+        """What runs."""
+        return self.function.__code__
 
 
 class Scope:
@@ -71,11 +70,11 @@ class Scope:
     """
 
     def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
-        if any(check(layer) for check in NOT_RUN):
-            name = getattr(layer, "__qualname__", type(layer).__name__)
+        function, _ = python_function(layer)
+        if function.__code__.co_flags & NOT_RUN:
             raise TypeError(
-                f"{name} is a generator or async function, which a call does not run: "
-                "trace a function that goes through its values, and follow it"
+                f"{function.__qualname__} is a generator or async function, which a call does not "
+                "run: trace a function that goes through its values, and follow it"
             )
         self.layer = layer
         self.targets: list[Target] = []
@@ -149,14 +148,16 @@ class Scope:
 
     def _offered(self) -> list[str]:
         """Name the modules, and the methods and functions that the layer's code calls."""
-        functions: dict[str, None] = {}
+        modules = [name for name in self.modules if name]
+        functions: list[str] = []
         for it in self.targets:
-            kinds = [kind for kind in reversed(type(it.owner).__mro__) if kind is not nn.Module]
-            known = functools.reduce(operator.or_, map(dict, map(vars, kinds)))
-            known = scope_of(it.function) | known
-            used = [name for name in names_in(it.function) if not name.startswith("__")]
-            functions |= {it: None for it in used if isinstance(known.get(it), FunctionType)}
-        return [*[name for name in self.modules if name][:OFFERED], *[*functions][:OFFERED]]
+            known = scope_of(it.function)
+            for kind in type(it.owner).__mro__:
+                known |= vars(kind) if kind is not nn.Module else {}
+            functions += [
+                name for name in names_in(it.function) if isinstance(known.get(name), FunctionType)
+            ]
+        return [*modules[:OFFERED], *[*dict.fromkeys(functions)][:OFFERED]]
 
 
 def _attribute(thing: object, path: str) -> Iterator[Any]:
@@ -193,7 +194,7 @@ def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]: 
     raise TypeError(f"{name} {reason}; {READABLE}")
 
 
-def read(function: FunctionType) -> tuple[Definition, list[str]]:
+def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     """Read a function's source: its syntax tree, and the lines of its file.
 
     Raises:
@@ -215,28 +216,28 @@ def read(function: FunctionType) -> tuple[Definition, list[str]]:
     return found[0], lines
 
 
-def _definitions(text: str, code: CodeType) -> list[Definition]:
+def _definitions(text: str, code: CodeType) -> list[ast.FunctionDef]:
     try:
         nodes = [*ast.walk(ast.parse(text))]
     except SyntaxError:
         return []
-    every = [_as_definition(it) for it in nodes if isinstance(it, Definition | ast.Lambda)]
+    every = [_as_definition(it) for it in nodes if isinstance(it, ast.FunctionDef | ast.Lambda)]
     wanted = (code.co_name, code.co_firstlineno)
     return [it for it in every if (it.name, _first_line(it)) == wanted]
 
 
-def _as_definition(node: Definition | ast.Lambda) -> Definition:
-    if isinstance(node, Definition):
+def _as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
+    if isinstance(node, ast.FunctionDef):
         return node
     result = ast.copy_location(ast.Return(node.body), node.body)
     return ast.copy_location(ast.FunctionDef("<lambda>", node.args, [result], []), node)
 
 
-def _first_line(node: Definition) -> int:
+def _first_line(node: ast.FunctionDef) -> int:
     return min(each.lineno for each in (node, *node.decorator_list))
 
 
-def _is_what_runs(node: Definition, text: str, code: CodeType) -> bool:
+def _is_what_runs(node: ast.FunctionDef, text: str, code: CodeType) -> bool:
     # pytest rewrites assertions, so such code always differs from its source.
     if any(isinstance(inner, ast.Assert) for inner in ast.walk(node)):
         return True
