@@ -7,8 +7,8 @@ from threading import RLock
 from typing import Any
 
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
-from attnbook.tracing.run import compare
 from attnbook.tracing.record import Step
+from attnbook.tracing.run import compare
 from attnbook.tracing.show import Trace
 from attnbook.tracing.source import Scope
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
-VARIED = (
-    *("batch", "queries", "keys", "num_queries", "num_keys"),
-    *("tokens", "positions", "steps"),
-)
+VARIED = tuple("batch queries keys num_queries num_keys tokens positions steps".split())
 """What no parameter of a layer fixes, by the names that it usually has."""
 
 
@@ -22,8 +18,7 @@ class UnclearAxisError(ValueError):
     """An input cannot be given another size, for example since several names fit an axis."""
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(NamedTuple):
     """A product of names, or a name divided by another."""
 
     factors: tuple[str, ...]
@@ -52,9 +47,8 @@ def check_sizes(sizes: object) -> dict[str, int]:
             raise ValueError(f"sizes[{name!r}] must be at least 1, got {size}")
     for one, other in itertools.combinations(sizes, 2):
         if sizes[one] == sizes[other]:
-            raise ValueError(
-                f"sizes must be distinct, got {one}={sizes[one]} and {other}={sizes[other]}"
-            )
+            pair = f"{one}={sizes[one]} and {other}={sizes[other]}"
+            raise ValueError(f"sizes must be distinct, got {pair}")
     return {name: int(size) for name, size in sizes.items()}
 
 
@@ -94,22 +88,22 @@ def _expressions(sizes: Sizes) -> Iterator[Expression]:
 
 
 def named_shape(
-    shape: tuple[int, ...], other: tuple[int, ...] | None, sizes: Sizes, other_sizes: Sizes
+    shape: tuple[int, ...], other: tuple[int, ...], sizes: Sizes, other_sizes: Sizes
 ) -> tuple[str, ...]:
     """Write a shape with names where one name alone fits, in both runs; else with numbers."""
-    if other is None or len(other) != len(shape):
+    if len(other) != len(shape):
         return tuple(map(str, shape))
-    pairs = [*zip(shape, other, strict=True)]
-    fits = [matching_expressions(size, sizes) for size in shape]
-    found = [
-        fit[0] if len(fit) == 1 and fit[0].value(other_sizes) == new else None
-        for (_, new), fit in zip(pairs, fits, strict=True)
-    ]
+    found = [_fit(*pair, sizes, other_sizes) for pair in zip(shape, other, strict=True)]
     fixed = {name for name in sizes if sizes[name] == other_sizes[name]}
     return tuple(
         str(name) if name and _is_sure(name, found, fixed) else str(size)
         for size, name in zip(shape, found, strict=True)
     )
+
+
+def _fit(size: int, other: int, sizes: Sizes, other_sizes: Sizes) -> Expression | None:
+    fits = matching_expressions(size, sizes)
+    return fits[0] if len(fits) == 1 and fits[0].value(other_sizes) == other else None
 
 
 def _is_sure(name: Expression, found: list[Expression | None], fixed: set[str]) -> bool:
@@ -118,16 +112,13 @@ def _is_sure(name: Expression, found: list[Expression | None], fixed: set[str]) 
     A name that neither run changed is a factor or a divisor only where another axis shows
     where it went or came from, as in `(heads, width/heads)` and `(batch*heads, width/heads)`.
     """
-    if name.divisor is None and len(name.factors) == 1:
+    if not name.divisor and len(name.factors) == 1:
         return True
     moved = {name.divisor} if name.divisor else {*name.factors}
     others = [it for it in found if it and it is not name]
-    return all(any(_cancels(each, name, it) for it in others) for each in moved & fixed)
-
-
-def _cancels(factor: str, one: Expression, other: Expression) -> bool:
-    pair = (one, other) if one.divisor == factor else (other, one)
-    return pair[0].divisor == factor and factor in pair[1].factors
+    went = {it for it in moved if any(it in other.factors for other in others)}
+    came = {it for it in moved if any(it == other.divisor for other in others)}
+    return moved & fixed <= (went if name.divisor else came)
 
 
 def other_sizes(sizes: Sizes, vary: set[str], numbers: Iterable[int] = ()) -> dict[str, int]:
@@ -136,16 +127,12 @@ def other_sizes(sizes: Sizes, vary: set[str], numbers: Iterable[int] = ()) -> di
     None of the numbers in the layer's code is chosen: it would be a size by chance.
     """
     taken, chosen = {*sizes.values(), *numbers}, dict(sizes)
-    for name in sizes:
-        if name in vary:
-            new = (n for n in itertools.count(sizes[name] + 1) if n not in taken and _is_prime(n))
-            chosen[name] = next(new)
-            taken.add(chosen[name])
+    for name in [name for name in sizes if name in vary]:
+        larger = itertools.count(sizes[name] + 1)
+        primes = (n for n in larger if all(n % d for d in range(2, math.isqrt(n) + 1)))
+        chosen[name] = next(n for n in primes if n not in taken)
+        taken.add(chosen[name])
     return chosen
-
-
-def _is_prime(number: int) -> bool:
-    return number > 1 and all(number % n for n in range(2, math.isqrt(number) + 1))
 
 
 def changed_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
@@ -156,11 +143,7 @@ def changed_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[s
 
 
 def new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
-    """Return what a size of an input becomes.
-
-    Raises:
-        UnclearAxisError: it may be two things.
-    """
+    """Return what a size of an input becomes, or raise an `UnclearAxisError`."""
     if not changed_names([size], sizes, new_sizes):
         return size
     fits = matching_expressions(size, sizes)

@@ -11,14 +11,14 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode, handle_torch_function
+from torch.overrides import TorchFunctionMode, has_torch_function
 
-from attnbook.tracing.source import NOT_RUN, Target, nested_codes
+from attnbook.tracing.source import NOT_RUN, Target, first_line, nested_codes
 
 Place: TypeAlias = tuple[int | None, ...]
 PARTS = ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call | ast.Subscript | ast.Attribute
@@ -77,29 +77,24 @@ class Section:
         self.calls = 0
         self.runs: Counter[int] = Counter()  # by the line where a statement begins
         self.error_line: int | None = None  # where the exception passed through it
-        self.statements: dict[int, list[ast.stmt]] = {}
+        self.statements: dict[int, ast.stmt] = {}  # the first one of each line
         # For each line, where the innermost statement around it begins.
         self.owners = dict.fromkeys(lines_of(target.node), target.node.lineno)
         # By position, what makes a tensor. None is not shown: its statement shows it.
         self.expressions: dict[Place, ast.expr | None] = {}
-        hidden = {it.value for it in ast.walk(target.node) if isinstance(it, HAS_VALUE)}
-        for it in ast.walk(target.node):  # from the outside in
-            if isinstance(it, ast.stmt) and it is not target.node:
+        nodes = [it for it in ast.walk(target.node) if isinstance(it, ast.stmt | ast.expr)]
+        hidden = {it.value for it in nodes if isinstance(it, HAS_VALUE)}
+        for it in nodes[1:]:  # from the outside in
+            position = it.lineno, it.end_lineno, it.col_offset, it.end_col_offset
+            self.expressions.setdefault(position, None)
+            if isinstance(it, ast.stmt):
                 self.owners |= dict.fromkeys(lines_of(it), it.lineno)
-                others = self.statements.setdefault(it.lineno, [])
-                # What is in one line with the statement around it is left out.
-                others += [it] if not any(hasattr(other, "body") for other in others) else []
-            if isinstance(it, ast.stmt | ast.expr):
-                self._add(it, shown=isinstance(it, PARTS) and it not in hidden)
-
-    def _add(self, node: ast.stmt | ast.expr, *, shown: bool) -> None:
-        position = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
-        self.expressions.setdefault(position, None)
-        if shown and (not isinstance(node, ast.Attribute) or node.attr in TRANSPOSED):
-            self.expressions[position] = node  # type: ignore[assignment]
-            if isinstance(node, ast.Call):
-                # The call of a method over several lines begins at the method's name.
-                self.expressions[position[1::2]] = node
+                self.statements.setdefault(it.lineno, it)
+            elif isinstance(it, PARTS) and it not in hidden:
+                self.expressions[position] = it
+                if isinstance(it, ast.Call):
+                    # The call of a method over several lines begins at the method's name.
+                    self.expressions[position[1::2]] = it
 
     def expression_at(self, frame: FrameType) -> ast.expr | None:
         """Find the expression that a frame works out."""
@@ -123,10 +118,9 @@ class Recorder(TorchFunctionMode):
         self.sections = sections
         self.made: dict[Place, Step] = {}
         self.last: dict[Place, tuple[int, ...]] = {}
-        self.tops: dict[CodeType, CodeType] = {}
         codes = {it.target.code: [*nested_codes(it.target.code)] for it in sections}
-        for top in sorted(codes, key=lambda it: len(codes[it])):  # from the inside out
-            self.tops = dict.fromkeys(codes[top], top) | self.tops
+        tops = sorted(codes, key=lambda it: -len(codes[it]))  # from the outside in
+        self.tops = {code: top for top in tops for code in codes[top]}
         self.frames: dict[FrameType | None, Section | None] = {}
         self.at: dict[FrameType, tuple[int, int]] = {}  # a line, and its first instruction
 
@@ -166,86 +160,73 @@ class Recorder(TorchFunctionMode):
         """Choose how a new frame is watched."""
         if frame.f_code in self.tops and frame not in self.frames:
             self.frames[frame] = self._enter(frame)
-        section, caller = self.frames.get(frame), frame.f_back
+        section = self.frames.get(frame)
         if section and (frame.f_code is section.target.code or frame.f_code.co_name[0] != "<"):
             return self._line
-        if caller and caller.f_code is handle_torch_function.__code__:
-            self._forget(caller.f_back)
-        if self.frames.get(caller) and not frame.f_code.co_flags & NOT_RUN:
+        if self.frames.get(frame.f_back) and not frame.f_code.co_flags & NOT_RUN:
             frame.f_trace_lines = False
             return self._returned
         return None
 
     def _enter(self, frame: FrameType) -> Section | None:
         """Find the section of a call. A function inside belongs to that around it."""
-        top = self.tops[frame.f_code]
+        top, around = self.tops[frame.f_code], frame.f_back
+        while around and around.f_code is not top:
+            around = around.f_back
         if frame.f_code is not top:
-            around = frame.f_back
-            while around is not None and around.f_code is not top:
-                around = around.f_back
             return self.frames.get(around)
+        if "handle_torch_function" in frame.f_code.co_names and has_torch_function((None,)):
+            return None  # torch calls it once more, without the mode
         for section in self.sections:
             if section.target.code is top and _is_owner(section.running, frame):
                 section.calls += 1
                 if section.calls == 1:
-                    for it in all_arguments(section.target.node):
+                    for it in _arguments(section.target.node):
                         self._record(section, it, it.arg, frame.f_locals[it.arg], it.lineno)
                     return section
         return None
 
-    def _forget(self, frame: FrameType | None) -> None:
-        """Drop the call of a function of torch that calls itself once more for a mode."""
-        if section := self.frames.pop(frame, None):
-            section.calls -= 1
-            section.runs.clear()
-            self.made = {it: made for it, made in self.made.items() if it[0] != section.index}
-
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ANN401
         """Record what the last line made, at a new one and at the end."""
         section = self.frames.get(frame)
-        if section is None:
-            return None
-        if event == "exception" and not issubclass(arg[0], StopIteration):
-            self.at.pop(frame, None)
-        elif event == "line":
-            self._move(section, frame)
-        elif event == "return":
+        if section and event == "line":
+            line = section.owners.get(frame.f_lineno, frame.f_lineno)
+            last, first_instruction = self.at.get(frame, (0, -1))
+            if line == last and frame.f_lasti > first_instruction:
+                return self._line  # one statement over several lines
+            self._finish(section, frame, line)
+            self.at[frame] = line, frame.f_lasti
+            statement = section.statements.get(line)
+            goes_on = isinstance(statement, GOES_ON) and last in lines_of(statement)
+            section.runs[line] += line == last or not goes_on
+        elif section and event == "return":
             self._finish(section, frame)
             self._record_return(section, frame, arg)
             self._returned(frame, event, arg)
+        elif event == "exception" and not issubclass(arg[0], StopIteration):
+            self.at.pop(frame, None)
         return self._line
-
-    def _move(self, section: Section, frame: FrameType) -> None:
-        line = section.owners.get(frame.f_lineno, frame.f_lineno)
-        last, first_instruction = self.at.get(frame, (0, -1))
-        if line == last and frame.f_lasti > first_instruction:
-            return  # one statement over several lines
-        self._finish(section, frame, line)
-        self.at[frame] = line, frame.f_lasti
-        around = [it for it in section.statements.get(line, []) if isinstance(it, GOES_ON)]
-        if line == last or not any(last in lines_of(it) for it in around):  # it does not go on
-            section.runs[line] += 1
 
     def _finish(self, section: Section, frame: FrameType, following: int = 0) -> None:
         """Record what a line has bound."""
         line, _ = self.at.pop(frame, (0, 0))
-        for statement in section.statements.get(line, []):
-            if isinstance(statement, ast.For) and following != statement.body[0].lineno:
-                continue  # the loop is over
-            for target in _targets(statement):
-                with contextlib.suppress(Exception):  # a property may raise anything
-                    self._record(section, target, short(target), _read(target, frame), line)
+        statement = section.statements.get(line)
+        if isinstance(statement, ast.For) and following != statement.body[0].lineno:
+            return  # the loop is over
+        for target in _targets(statement) if statement else ():
+            with contextlib.suppress(Exception):  # a property may raise anything
+                self._record(section, target, short(target), _read(target, frame), line)
 
     def _record_return(self, section: Section, frame: FrameType, value: object) -> None:
         """Record what is returned or yielded."""
         line = section.owners.get(frame.f_lineno, 0)
-        for statement in section.statements.get(line, []):
-            if isinstance(statement, ast.Return):
-                whole = statement.value
-                name = whole if isinstance(whole, ast.Tuple) else "return"
-                self._record(section, statement, name, value, line)
-            elif frame.f_code.co_flags & NOT_RUN:
-                self._record(section, statement, "yield", value, line)
+        statement = section.statements.get(line)
+        if isinstance(statement, ast.Return):
+            whole = statement.value
+            name = whole if isinstance(whole, ast.Tuple) else "return"
+            self._record(section, statement, name, value, line)
+        elif statement and frame.f_code.co_flags & NOT_RUN:
+            self._record(section, statement, "yield", value, line)
 
     def _returned(self, frame: FrameType, event: str, value: Any) -> Any:  # noqa: ANN401
         """Record the value of an expression, when the function that it called returns."""
@@ -257,10 +238,11 @@ class Recorder(TorchFunctionMode):
                 function = frame.f_locals["func"]
             if function is Tensor.__setitem__:
                 value = frame.f_locals["args"][2]
-            if node is not None and _is_value(node, function):
+            if node and _is_value(node, function):
                 line = section.owners[node.lineno]
-                whole = [it.value for it in section.statements[line] if isinstance(it, ast.Expr)]
-                part = node not in whole and function is not Tensor.__setitem__
+                statement = section.statements[line]
+                whole = isinstance(statement, ast.Expr) and node is statement.value
+                part = not whole and function is not Tensor.__setitem__
                 row = node.lineno if part else line
                 self._record(section, node, short(node), value, row, part=part)
         return self._returned
@@ -281,17 +263,9 @@ class Recorder(TorchFunctionMode):
             place = (section.index, *position, n, part)
             self.last[place] = shape = shape_of(tensor)
             if place not in self.made:
-                line = row - section.target.first_line + 1
+                line = row - first_line(section.target.node) + 1
                 numbers = copy_numbers(tensor)
                 self.made[place] = Step(section.index, "", line, text, shape, (), numbers, part)
-
-
-def all_arguments(node: ast.FunctionDef) -> list[ast.arg]:
-    """List the arguments of a function, as they are written."""
-    own = node.args
-    several, keywords = [own.vararg], [own.kwarg]
-    arguments = [*own.posonlyargs, *own.args, *several, *own.kwonlyargs, *keywords]
-    return [it for it in arguments if it]
 
 
 def lines_of(node: ast.stmt) -> range:
@@ -347,6 +321,14 @@ def copy_numbers(tensor: Tensor) -> Tensor | None:
         return None
 
 
+def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
+    """List the arguments of a function, as they are written."""
+    own = node.args
+    several = [own.vararg] if own.vararg else []
+    keywords = [own.kwarg] if own.kwarg else []
+    return [*own.posonlyargs, *own.args, *several, *own.kwonlyargs, *keywords]
+
+
 def _is_owner(running: object, frame: FrameType) -> bool:
     """Whether a call is one of an object's methods."""
     first = next((frame.f_locals[name] for name in frame.f_code.co_varnames[:1]), None)
@@ -375,10 +357,14 @@ def _is_value(node: ast.expr, function: Any) -> bool:  # noqa: ANN401
 
     In `sum(parts)`, torch is called for each part, and in `x in parts` for each item.
     """
+    if isinstance(node, ast.Attribute):
+        return node.attr in TRANSPOSED
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) == (function is Tensor.__setitem__)
     if isinstance(node, ast.Compare):
         return not any(isinstance(it, ast.In | ast.NotIn) for it in node.ops)
-    name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
-    called = function is None or getattr(function, "__name__", "").endswith(name)
-    return called and not (name and hasattr(builtins, ast.unparse(node.func)))  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Call):
+        return True
+    name = ast.unparse(node.func)
+    called = function is None or getattr(function, "__name__", "").endswith(name.split(".")[-1])
+    return called and not hasattr(builtins, name)

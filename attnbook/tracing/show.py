@@ -17,6 +17,7 @@ from torch.nn.parameter import is_lazy
 from attnbook.tracing.naming import named_shape
 from attnbook.tracing.record import Section, Step, copy_numbers, lines_of, shape_of
 from attnbook.tracing.run import Run, format_error
+from attnbook.tracing.source import first_line
 
 STYLE = "\n" + Path(__file__).with_name("style.css").read_text("utf-8")
 WIDEST = 70
@@ -72,7 +73,7 @@ class Trace:
             section = first.sections[step.section]
             other = second.made.get(place) if second else None
             sizes = (first.sizes, second.sizes if second else first.sizes)
-            symbols = named_shape(step.shape, other.shape if other else None, *sizes)
+            symbols = named_shape(step.shape, other.shape if other else (), *sizes)
             text = f"{step.name} {_shape(symbols)}"
             if first.last[place] != step.shape:
                 text += f", in the last pass {_shape(tuple(map(str, first.last[place])))}"
@@ -128,7 +129,7 @@ class Trace:
 
     def _lines(self, section: Section) -> Iterator[Line]:
         """Make the lines: no blank ones, no docstring, no comments for linters."""
-        node, first = section.target.node, section.target.first_line
+        node, first = section.target.node, first_line(section.target.node)
         source = textwrap.dedent("".join(section.target.lines[first - 1 : lines_of(node)[-1]]))
         start = node.body[0]
         hidden = start.lineno > node.lineno and ast.get_docstring(node) is not None
@@ -138,14 +139,14 @@ class Trace:
                 yield self._line(section, row, shown)
 
     def _line(self, section: Section, row: int, source: str) -> Line:
-        number = row - section.target.first_line + 1
+        number = row - first_line(section.target.node) + 1
         made = [(it, text) for its, it, text in self._made if its is section and it.line == number]
         results = [("made", text) for it, text in made if not it.part]
         notes = results[:RESULTS_SHOWN]
         if len(results) > RESULTS_SHOWN:
             notes.append(("made", f"and {len(results) - RESULTS_SHOWN} more"))
         notes += [("quiet", f"· {text}") for text in self._largest_parts(section, row, made)]
-        statement = next(iter(section.statements.get(row, [])), None)
+        statement = section.statements.get(row)
         if isinstance(statement, ast.For | ast.While) and section.runs[row]:
             passes = section.runs[statement.body[0].lineno]
             notes.append(("quiet", f"{passes} {'pass' if passes == 1 else 'passes'}"))
@@ -166,8 +167,12 @@ class Trace:
         self, section: Section, row: int, made: list[tuple[Step, str]]
     ) -> Iterator[str]:
         """Choose the largest parts whose shape the statement's results do not show."""
-        line = section.owners.get(row, row) - section.target.first_line + 1
-        seen = {it.shape for its, it, _ in self._made if its is section and it.line == line and not it.part}
+        line = section.owners.get(row, row) - first_line(section.target.node) + 1
+        seen = {
+            it.shape
+            for its, it, _ in self._made
+            if its is section and it.line == line and not it.part
+        }
         found: dict[str, int] = {}
         for it, text in made:
             if it.part and it.shape not in seen:

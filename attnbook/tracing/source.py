@@ -28,13 +28,13 @@ READABLE = "what can be traced is Python whose source can be read, in a file or 
 
 @dataclass(frozen=True)
 class Target:
-    """A function whose first call is shown; if it is a method, the first call for its owner.
+    """A function whose first call is shown.
 
     Args:
         title: what it is called in the trace.
         node: where it is written; a lambda as a `def` that returns its value.
         lines: the lines of its file.
-        owner: the object whose calls are shown; None for all.
+        owner: the object for which it is called, if it is a method.
         requested: whether the caller named it.
     """
 
@@ -44,11 +44,6 @@ class Target:
     lines: list[str]
     owner: Any
     requested: bool
-
-    @property
-    def first_line(self) -> int:
-        """Where the source begins, decorators included."""
-        return _first_line(self.node)
 
     @property
     def code(self) -> CodeType:
@@ -70,26 +65,26 @@ class Scope:
     """
 
     def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
-        function, _ = python_function(layer)
+        self.layer = layer
+        self.targets: list[Target] = []
+        self.modules: dict[str, nn.Module] = {}
+        function, owner = python_function(layer)
         if function.__code__.co_flags & NOT_RUN:
             raise TypeError(
                 f"{function.__qualname__} is a generator or async function, which a call does not "
                 "run: trace a function that goes through its values, and follow it"
             )
-        self.layer = layer
-        self.targets: list[Target] = []
-        self.modules: dict[str, nn.Module] = {}
+        above = type(owner).__mro__ if isinstance(owner, nn.Module) else ()
         self._add(layer)
-        owner = self.targets[0].owner
-        for kind in type(owner).__mro__:  # what `super().forward` may call
-            if isinstance(owner, nn.Module) and kind is not nn.Module and "forward" in vars(kind):
-                self._add_function(python_function(vars(kind)["forward"])[0], owner)
+        for kind in above:  # what `super().forward` may call
+            if "forward" in vars(kind) and kind is not nn.Module:
+                self._add(MethodType(vars(kind)["forward"], owner))
         if isinstance(follow, bool):
             for name in [name for name in self.modules if name and follow]:
                 self._add(self.modules[name], name)
         else:
             for name in check_names(follow, "follow"):
-                self._follow(name)
+                self._add(self._find(name), name, requested=True)
 
     @property
     def numbers(self) -> set[int]:
@@ -104,67 +99,40 @@ class Scope:
 
     def _add(self, thing: Any, name: str = "", *, requested: bool = False) -> None:  # noqa: ANN401
         function, owner = python_function(thing)
-        self._add_function(function, owner, name, requested=requested)
-        if isinstance(owner, nn.Module):
-            self._add_modules(owner, name)
-
-    def _add_function(
-        self, function: FunctionType, owner: object, name: str = "", *, requested: bool = False
-    ) -> None:
         node, lines = read(function)
-        for path, module in named_modules(function).items():
-            self._add_modules(module, path)
         if all(it.function is not function or it.owner is not owner for it in self.targets):
             title = ".".join(function.__code__.co_qualname.split("<locals>.")[-1].split(".")[-2:])
             # A method's name is already in its title.
             title = title if name in ("", function.__name__) else f"{name}: {title}"
             self.targets.append(Target(title, function, node, lines, owner, requested))
+        scope = scope_of(function)
+        tops = [(it, scope[it]) for it in names_in(function) if it in scope]
+        for path, top in [*tops, (name, owner)]:
+            for inner, module in top.named_modules() if isinstance(top, nn.Module) else ():
+                if all(known is not module for known in self.modules.values()):
+                    self.modules[f"{path}.{inner}".strip(".")] = module
 
-    def _add_modules(self, top: nn.Module, path: str) -> None:
-        for name, module in top.named_modules():
-            if all(known is not module for known in self.modules.values()):
-                self.modules[f"{path}.{name}".strip(".")] = module
-
-    def _follow(self, name: str) -> None:
-        for found in self._meanings(name):
-            self._add(found, name, requested=True)
-            return
-        known = ", ".join(self._offered()) or "none"
+    def _find(self, name: str) -> Any:  # noqa: ANN401
+        """Look a name up as the layer's attribute, then where each function would."""
+        first, _, rest = name.partition(".")
+        places = [(self.layer, name)] if isinstance(self.layer, nn.Module) else []
+        offered = [name for name in self.modules if name][:OFFERED]
+        for it in self.targets:
+            scope = scope_of(it.function)
+            places += [(scope[first], rest)] if first in scope else []
+            places += [(it.owner, name)]
+            methods = {each: getattr(type(it.owner), each, None) for each in dir(it.owner)}
+            known = {**scope, **methods}
+            offered += [it for it in names_in(it.function) if inspect.isfunction(known.get(it))]
+        for thing, path in places:
+            try:
+                return operator.attrgetter(path)(thing) if path else thing
+            except AttributeError:
+                continue
         raise ValueError(
             "follow must name modules, methods or functions that the layer uses, "
-            f"got {name!r}; inside it are {known}"
+            f"got {name!r}; inside it are {', '.join(dict.fromkeys(offered)) or 'none'}"
         )
-
-    def _meanings(self, name: str) -> Iterator[Any]:
-        """Look a name up as the layer's attribute, then where each function would."""
-        if isinstance(self.layer, nn.Module):
-            yield from _attribute(self.layer, name)
-        first, _, rest = name.partition(".")
-        for it in list(self.targets):
-            scope = scope_of(it.function)
-            if first in scope:
-                yield from _attribute(scope[first], rest) if rest else [scope[first]]
-            yield from _attribute(it.owner, name)
-
-    def _offered(self) -> list[str]:
-        """Name the modules, and the methods and functions that the layer's code calls."""
-        modules = [name for name in self.modules if name]
-        functions: list[str] = []
-        for it in self.targets:
-            known = scope_of(it.function)
-            for kind in type(it.owner).__mro__:
-                known |= vars(kind) if kind is not nn.Module else {}
-            functions += [
-                name for name in names_in(it.function) if isinstance(known.get(name), FunctionType)
-            ]
-        return [*modules[:OFFERED], *[*dict.fromkeys(functions)][:OFFERED]]
-
-
-def _attribute(thing: object, path: str) -> Iterator[Any]:
-    try:
-        yield operator.attrgetter(path)(thing)
-    except AttributeError:
-        return
 
 
 def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]:  # noqa: ANN401
@@ -174,21 +142,20 @@ def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]: 
         TypeError: there is none, as in a built-in of torch.
     """
     thing = getattr(thing, "_orig_mod", thing)  # torch.compile's
+    call = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
     if isinstance(thing, nn.Module):
         return python_function(thing.forward, thing)
-    if hasattr(thing, "__wrapped__"):
-        return python_function(thing.__wrapped__, getattr(thing, "__self__", owner))
-    if isinstance(thing, FunctionType):
-        return thing, owner
     if isinstance(thing, MethodType):
         return python_function(thing.__func__, thing.__self__)
+    if hasattr(thing, "__wrapped__"):
+        return python_function(thing.__wrapped__, owner)
+    if isinstance(thing, FunctionType):
+        return thing, owner
     if isinstance(thing, functools.partial):
         return python_function(thing.func, owner)
-    call = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
     if isinstance(call, FunctionType) and not isinstance(thing, type):
         return python_function(call, thing)
-    name = getattr(thing, "__name__", type(thing).__name__)
-    reason = "is not written in Python"
+    name, reason = getattr(thing, "__name__", type(thing).__name__), "is not written in Python"
     if isinstance(thing, type):
         reason = "is a class, and what is traced is an instance: make one first"
     raise TypeError(f"{name} {reason}; {READABLE}")
@@ -205,7 +172,12 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         raise TypeError(f"{name} has no source that can be read; {READABLE}")
-    found = _definitions("".join(lines), code)
+    try:
+        every = map(_as_definition, ast.walk(ast.parse("".join(lines))))
+        wanted = (code.co_name, code.co_firstlineno)
+        found = [it for it in every if it and (it.name, first_line(it)) == wanted]
+    except SyntaxError:
+        found = []
     if len(found) > 1:
         raise TypeError(f"{name} shares its line with another; {READABLE}")
     if not found or not _is_what_runs(found[0], "".join(lines), code):
@@ -216,24 +188,15 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     return found[0], lines
 
 
-def _definitions(text: str, code: CodeType) -> list[ast.FunctionDef]:
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except SyntaxError:
-        return []
-    every = [_as_definition(it) for it in nodes if isinstance(it, ast.FunctionDef | ast.Lambda)]
-    wanted = (code.co_name, code.co_firstlineno)
-    return [it for it in every if (it.name, _first_line(it)) == wanted]
+def _as_definition(node: ast.AST) -> ast.FunctionDef | None:
+    if isinstance(node, ast.Lambda):
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        return ast.copy_location(ast.FunctionDef("<lambda>", node.args, [body], []), node)
+    return node if isinstance(node, ast.FunctionDef) else None
 
 
-def _as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
-    if isinstance(node, ast.FunctionDef):
-        return node
-    result = ast.copy_location(ast.Return(node.body), node.body)
-    return ast.copy_location(ast.FunctionDef("<lambda>", node.args, [result], []), node)
-
-
-def _first_line(node: ast.FunctionDef) -> int:
+def first_line(node: ast.FunctionDef) -> int:
+    """Return where a function begins, decorators included."""
     return min(each.lineno for each in (node, *node.decorator_list))
 
 
@@ -255,13 +218,6 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
             yield from nested_codes(constant)
 
 
-def scope_of(function: FunctionType) -> dict[str, Any]:
-    """What the free names of a function mean: its closure, then its globals."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    closed = {name: value for name, cell in cells for value in contents(cell)}
-    return {**function.__globals__, **closed}
-
-
 def contents(cell: CellType) -> tuple[Any, ...]:
     """Return the value of a closure variable in a tuple, which is empty if it is not bound yet."""
     try:
@@ -270,13 +226,14 @@ def contents(cell: CellType) -> tuple[Any, ...]:
         return ()
 
 
+def scope_of(function: FunctionType) -> dict[str, Any]:
+    """What the free names of a function mean: its closure, then its globals."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = {name: value for name, cell in cells for value in contents(cell)}
+    return {**function.__globals__, **closed}
+
+
 def names_in(function: FunctionType) -> list[str]:
     """List the names that a function's code uses and does not bind."""
     code = function.__code__
     return [*code.co_freevars, *(name for each in nested_codes(code) for name in each.co_names)]
-
-
-def named_modules(function: FunctionType) -> dict[str, nn.Module]:
-    """Find the modules that a function's code names."""
-    scope = scope_of(function)
-    return {it: scope[it] for it in names_in(function) if isinstance(scope.get(it), nn.Module)}
