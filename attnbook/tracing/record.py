@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode, has_torch_function
 
+from attnbook.tracing.naming import Sizes
 from attnbook.tracing.source import NOT_RUN, Target, first_line, nested_codes
 
 Place: TypeAlias = tuple[int | None, ...]
@@ -102,34 +103,41 @@ class Section:
         return self.expressions.get(position, self.expressions.get(position[1::2]))
 
 
-class Recorder(TorchFunctionMode):
-    """Watches a run with `sys.settrace`, which is for one thread.
+class Run(TorchFunctionMode):
+    """One run, watched with `sys.settrace`, which is for one thread.
 
     A line's variables are read when the next line begins, and parts of a line where a function
     returns to it. As a mode, it makes every call into torch one of a Python function.
 
+    Args:
+        sizes: the names' sizes.
+
     Attributes:
         made: what was made, in order, as it was when it was made first.
         last: the shape that it had when it was made last.
+        error, innermost: the exception that was raised, and the section where it arose.
+        enlarged: the names whose size is another in an input than in the first run.
     """
 
-    def __init__(self, sections: list[Section]) -> None:
+    def __init__(self, sections: list[Section], sizes: Sizes, enlarged: set[str]) -> None:
         super().__init__()
-        self.sections = sections
+        self.sections, self.sizes, self.enlarged = sections, sizes, enlarged
         self.made: dict[Place, Step] = {}
         self.last: dict[Place, tuple[int, ...]] = {}
+        self.error: Exception | None = None
+        self.innermost: Section | None = None
         codes = {it.target.code: [*nested_codes(it.target.code)] for it in sections}
         tops = sorted(codes, key=lambda it: -len(codes[it]))  # from the outside in
-        self.tops = {code: top for top in tops for code in codes[top]}
-        self.frames: dict[FrameType | None, Section | None] = {}
-        self.at: dict[FrameType, tuple[int, int]] = {}  # a line, and its first instruction
+        self._tops = {code: top for top in tops for code in codes[top]}
+        self._frames: dict[FrameType | None, Section | None] = {}
+        self._at: dict[FrameType, tuple[int, int]] = {}  # a line, and its first instruction
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         """Call a function of torch."""
         return func(*args, **(kwargs or {}))
 
-    def run(self, call: Callable[[], object]) -> tuple[Exception | None, Section | None]:
-        """Run a call; return the exception that it raised, and the innermost section it left."""
+    def watch(self, call: Callable[[], object]) -> None:
+        """Run a call."""
         before = sys.gettrace()
         try:
             with self:
@@ -139,42 +147,41 @@ class Recorder(TorchFunctionMode):
                 finally:
                     sys.settrace(before)
         except Exception as error:
-            return error, self._locate(error)
+            self.error = error
+            self._locate(error)
         finally:
-            self.frames.clear()
-            self.at.clear()
-        return None, None
+            self._frames.clear()
+            self._at.clear()
 
-    def _locate(self, error: BaseException) -> Section | None:
+    def _locate(self, error: BaseException | None) -> None:
         """Find where an exception passed; then free the tensors that its frames keep alive."""
-        innermost = None
-        for frame, line in traceback.walk_tb(error.__traceback__):
-            if section := self.frames.get(frame):
-                section.error_line, innermost = line, section
-        cause: BaseException | None = error
-        while cause is not None:
-            cause.__traceback__, cause = None, cause.__cause__ or cause.__context__
-        return innermost
+        self.innermost = self.sections[0]  # if the call did not get as far as its first line
+        self.innermost.error_line = self.innermost.target.node.lineno
+        for frame, line in traceback.walk_tb(error and error.__traceback__):
+            if section := self._frames.get(frame):
+                section.error_line, self.innermost = line, section
+        while error is not None:
+            error.__traceback__, error = None, error.__cause__ or error.__context__
 
     def _call(self, frame: FrameType, _event: str, _arg: object) -> Any:  # noqa: ANN401
         """Choose how a new frame is watched."""
-        if frame.f_code in self.tops and frame not in self.frames:
-            self.frames[frame] = self._enter(frame)
-        section = self.frames.get(frame)
+        if frame.f_code in self._tops and frame not in self._frames:
+            self._frames[frame] = self._enter(frame)
+        section = self._frames.get(frame)
         if section and (frame.f_code is section.target.code or frame.f_code.co_name[0] != "<"):
             return self._line
-        if self.frames.get(frame.f_back) and not frame.f_code.co_flags & NOT_RUN:
+        if self._frames.get(frame.f_back) and not frame.f_code.co_flags & NOT_RUN:
             frame.f_trace_lines = False
             return self._returned
         return None
 
     def _enter(self, frame: FrameType) -> Section | None:
         """Find the section of a call. A function inside belongs to that around it."""
-        top, around = self.tops[frame.f_code], frame.f_back
+        top, around = self._tops[frame.f_code], frame.f_back
         while around and around.f_code is not top:
             around = around.f_back
         if frame.f_code is not top:
-            return self.frames.get(around)
+            return self._frames.get(around)
         if "handle_torch_function" in frame.f_code.co_names and has_torch_function((None,)):
             return None  # torch calls it once more, without the mode
         for section in self.sections:
@@ -188,14 +195,14 @@ class Recorder(TorchFunctionMode):
 
     def _line(self, frame: FrameType, event: str, arg: Any) -> Any:  # noqa: ANN401
         """Record what the last line made, at a new one and at the end."""
-        section = self.frames.get(frame)
+        section = self._frames.get(frame)
         if section and event == "line":
             line = section.owners.get(frame.f_lineno, frame.f_lineno)
-            last, first_instruction = self.at.get(frame, (0, -1))
+            last, first_instruction = self._at.get(frame, (0, -1))
             if line == last and frame.f_lasti > first_instruction:
                 return self._line  # one statement over several lines
             self._finish(section, frame, line)
-            self.at[frame] = line, frame.f_lasti
+            self._at[frame] = line, frame.f_lasti
             statement = section.statements.get(line)
             goes_on = isinstance(statement, GOES_ON) and last in lines_of(statement)
             section.runs[line] += line == last or not goes_on
@@ -204,12 +211,12 @@ class Recorder(TorchFunctionMode):
             self._record_return(section, frame, arg)
             self._returned(frame, event, arg)
         elif event == "exception" and not issubclass(arg[0], StopIteration):
-            self.at.pop(frame, None)
+            self._at.pop(frame, None)
         return self._line
 
     def _finish(self, section: Section, frame: FrameType, following: int = 0) -> None:
         """Record what a line has bound."""
-        line, _ = self.at.pop(frame, (0, 0))
+        line, _ = self._at.pop(frame, (0, 0))
         statement = section.statements.get(line)
         if isinstance(statement, ast.For) and following != statement.body[0].lineno:
             return  # the loop is over
@@ -231,10 +238,10 @@ class Recorder(TorchFunctionMode):
     def _returned(self, frame: FrameType, event: str, value: Any) -> Any:  # noqa: ANN401
         """Record the value of an expression, when the function that it called returns."""
         caller, function = frame.f_back, None
-        section = self.frames.get(caller)
+        section = self._frames.get(caller)
         if event == "return" and caller and section and not frame.f_code.co_flags & NOT_RUN:
             node = section.expression_at(caller)
-            if frame.f_code is Recorder.__torch_function__.__code__:
+            if frame.f_code is Run.__torch_function__.__code__:
                 function = frame.f_locals["func"]
             if function is Tensor.__setitem__:
                 value = frame.f_locals["args"][2]

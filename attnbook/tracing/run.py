@@ -12,7 +12,6 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import CellType, FunctionType
 from typing import Any, TypeAlias
 
@@ -27,7 +26,7 @@ from attnbook.tracing.naming import (
     new_size,
     other_sizes,
 )
-from attnbook.tracing.record import Place, Recorder, Section, Step, shape_of
+from attnbook.tracing.record import Place, Run, Section, shape_of
 from attnbook.tracing.source import Scope, contents, names_in
 
 MESSAGE_WIDTH, LONGEST_MESSAGE = 60, 300
@@ -51,7 +50,7 @@ class Copies(TorchFunctionMode):
     def __init__(self, layer: object, inputs: Inputs, change: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
-        self.change = copy_tensor
+        self.change: Callable[[Tensor], Tensor] = copy_tensor
         given = [*_inside([layer, inputs])]
         for it in given:
             if isinstance(it, nn.Module):
@@ -96,24 +95,18 @@ class Copies(TorchFunctionMode):
         copied = FunctionType(function.__code__, names, function.__name__, None, cells)
         self.made[id(function)] = copied
         copied.__dict__.update(function.__dict__)
-        copied.__defaults__ = self._if_possible(function.__defaults__)
-        copied.__kwdefaults__ = self._if_possible(function.__kwdefaults__)
+        copied.__defaults__ = self.of(function.__defaults__)
+        copied.__kwdefaults__ = self.of(function.__kwdefaults__)
         for cell, old in zip(cells, function.__closure__ or (), strict=True):
-            for value in contents(old):
-                cell.cell_contents = self._if_possible(value)
+            for cell.cell_contents in contents(old):
+                with contextlib.suppress(TypeError):  # a lock, for example
+                    cell.cell_contents = self.of(cell.cell_contents)
         for name in names_in(function):
             value = function.__globals__.get(name)
             here = isinstance(value, FunctionType) and value.__globals__ is function.__globals__
             if here or isinstance(value, nn.Module):
                 names[name] = self.of(value)
         return copied
-
-    def _if_possible(self, thing: Any) -> Any:  # noqa: ANN401 - its kind
-        """Copy what a function refers to, or return it as it is, such as a lock."""
-        try:
-            return self.of(thing)
-        except TypeError:
-            return thing
 
 
 def _inside(value: object) -> Iterator[Tensor | nn.Module]:
@@ -161,31 +154,6 @@ def resize(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
         raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
 
 
-@dataclass
-class Run:
-    """What a run made.
-
-    Args:
-        innermost: where its exception arose.
-        made, last: see `Recorder`.
-        sizes: the names' sizes.
-        enlarged: the names whose size is another in an input.
-    """
-
-    sections: list[Section]
-    error: Exception | None
-    innermost: Section | None
-    made: dict[Place, Step]
-    last: dict[Place, tuple[int, ...]]
-    sizes: Sizes
-    enlarged: set[str]
-
-    def reaches_the_same(self, other: Run) -> bool:
-        """Whether the same lines ran and made tensors."""
-        runs = [[{*it.runs} for it in run.sections] for run in (self, other)]
-        return runs[0] == runs[1] and {*self.made} == {*other.made}
-
-
 def compare(
     scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str], maybe: set[str]
 ) -> tuple[Run, Run | None, str]:
@@ -222,7 +190,7 @@ def compare(
         for name in [it for it in sizes if it in maybe - vary and first.error is None]:
             with contextlib.suppress(UnclearAxisError):
                 run = run_with(vary | {name})
-                if name in run.enlarged and run.error is None and run.reaches_the_same(first):
+                if name in run.enlarged and run.error is None and _places(run) == _places(first):
                     second, vary = run, vary | {name}
     return first, second, ""
 
@@ -235,27 +203,24 @@ def _run(scope: Scope, inputs: Inputs, sizes: Sizes, new_sizes: Sizes) -> Run:
         return resize(tensor, sizes, new_sizes)
 
     copies = Copies(scope.layer, inputs, change)
-    sections = [
-        Section(index, it, copies.made.get(id(it.owner), it.owner))
-        for index, it in enumerate(scope.targets)
-    ]
-    recorder, state = Recorder(sections), random.getstate()
+    owners = [copies.made.get(id(it.owner), it.owner) for it in scope.targets]
+    sections = [*map(Section, range(len(owners)), scope.targets, owners)]
+    run, state = Run(sections, new_sizes, enlarged), random.getstate()
     on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     # Where torch.compile has not been used, its stance would load it, which takes seconds.
     compiled: Any = "torch._dynamo" in sys.modules and torch.compiler.set_stance("force_eager")
     with torch.random.fork_rng(range(torch.cuda.device_count()) if on_gpu else []):
         try:
             with compiled or contextlib.nullcontext():
-                error, innermost = recorder.run(
-                    lambda: copies.layer(*copies.positional, **copies.by_name)
-                )
+                run.watch(lambda: copies.layer(*copies.positional, **copies.by_name))
         finally:
             random.setstate(state)
-    if error is not None and innermost is None:
-        # The call did not get as far as the function's first line.
-        innermost = sections[0]
-        innermost.error_line = innermost.target.node.lineno
-    return Run(sections, error, innermost, recorder.made, recorder.last, new_sizes, enlarged)
+    return run
+
+
+def _places(run: Run) -> tuple[list[set[int]], set[Place]]:
+    """Return the lines that ran, and where tensors were made."""
+    return [{*it.runs} for it in run.sections], {*run.made}
 
 
 def _explain_failure(second: Run, sizes: Sizes, run_with: Callable[[set[str]], Run]) -> str:

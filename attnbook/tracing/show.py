@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from attnbook.tracing.naming import named_shape
-from attnbook.tracing.record import Section, Step, copy_numbers, lines_of, shape_of
-from attnbook.tracing.run import Run, format_error
+from attnbook.tracing.record import Run, Section, Step, copy_numbers, lines_of, shape_of
+from attnbook.tracing.run import format_error
 from attnbook.tracing.source import first_line
 
 STYLE = "\n" + Path(__file__).with_name("style.css").read_text("utf-8")
@@ -163,22 +163,14 @@ class Trace:
         passes = section.runs[section.owners.get(row, 0)] if number > 1 else 1
         return Line(number, source, (*steps[0],), (*steps[1],), passes, (*notes,))
 
-    def _largest_parts(
-        self, section: Section, row: int, made: list[tuple[Step, str]]
-    ) -> Iterator[str]:
+    def _largest_parts(self, section: Section, row: int, made: list[tuple[Step, str]]) -> list[str]:
         """Choose the largest parts whose shape the statement's results do not show."""
         line = section.owners.get(row, row) - first_line(section.target.node) + 1
-        seen = {
-            it.shape
-            for its, it, _ in self._made
-            if its is section and it.line == line and not it.part
-        }
-        found: dict[str, int] = {}
-        for it, text in made:
-            if it.part and it.shape not in seen:
-                found.setdefault(text, -math.prod(it.shape))
-        largest = sorted(found, key=lambda text: found[text])[:PARTS_SHOWN]
-        yield from (text for text in found if text in largest)
+        here = [it for its, it, _ in self._made if its is section and it.line == line]
+        seen = {it.shape for it in here if not it.part}
+        found = {text: it.shape for it, text in reversed(made) if it.part and it.shape not in seen}
+        largest = sorted(reversed(found), key=lambda text: -math.prod(found[text]))[:PARTS_SHOWN]
+        return [text for text in reversed(found) if text in largest]
 
 
 def _weights(modules: Mapping[str, nn.Module]) -> Iterator[Step]:
@@ -206,8 +198,12 @@ def _equations(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items())
 
 
-def _rows(lines: list[Line]) -> list[tuple[str, str, str]]:
-    """Put each note in a row next to its line, or below a long one: source, kind and note."""
+def _rows(lines: list[Line]) -> tuple[list[tuple[str, str, str]], int]:
+    """Put each note in a row next to its line, or below a long one: source, kind and note.
+
+    Returns:
+        The rows, and the column where the notes begin.
+    """
     rows: list[tuple[str, str, str]] = []
     for line in lines:
         notes = [("", *note) for note in line.notes]
@@ -216,28 +212,21 @@ def _rows(lines: list[Line]) -> list[tuple[str, str, str]]:
         else:
             notes.insert(0, (line.source, "", ""))
         rows += notes
-    return rows
-
-
-def _column(rows: list[tuple[str, str, str]]) -> int:
-    """Return the column where the notes begin."""
-    return min(WIDEST, max((len(source) for source, _, _ in rows), default=0)) + 3
+    return rows, min(WIDEST, max((len(source) for source, _, _ in rows), default=0)) + 3
 
 
 def _as_text(lines: list[Line]) -> str:
-    rows = _rows(lines)
-    return "\n".join(f"{source:<{_column(rows)}}{note}".rstrip() for source, _, note in rows)
+    rows, column = _rows(lines)
+    return "\n".join(f"{source:<{column}}{note}".rstrip() for source, _, note in rows)
 
 
 def _as_html(lines: list[Line]) -> str:
     """Write lines as the inside of a `<pre>`, the same text with its parts marked."""
-    rows, text = _rows(lines), ""
+    (rows, column), text = _rows(lines), ""
     for source, kind, note in rows:
         code, comment = re.fullmatch(r"(.*?)(\s*#.*)?", source).groups("")  # type: ignore[union-attr]
         text += escape(code) + (f"<i>{escape(comment)}</i>" if comment else "")
-        if note:
-            # The line's end is in its note, which is below the source where that is narrow.
-            text += f'<span class="gap">{" " * (_column(rows) - len(source))}</span>'
-            note = f'<span class="{kind} note">{escape(note)}\n</span>'
-        text += note or "\n"
+        # The line's end is in its note, which is below the source where that is narrow.
+        gap = f'<span class="gap">{" " * (column - len(source))}</span>'
+        text += f'{gap}<span class="{kind} note">{escape(note)}\n</span>' if note else "\n"
     return text

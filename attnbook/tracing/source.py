@@ -197,7 +197,7 @@ def _as_definition(node: ast.AST) -> ast.FunctionDef | None:
 
 def first_line(node: ast.FunctionDef) -> int:
     """Return where a function begins, decorators included."""
-    return min(each.lineno for each in (node, *node.decorator_list))
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
 def _is_what_runs(node: ast.FunctionDef, text: str, code: CodeType) -> bool:
