@@ -30,19 +30,18 @@ def trace(
     """Run a layer once and show its source with the shape of every tensor it makes.
 
     A copy of the layer really runs, on copies of the inputs. So nothing of the run is left
-    in the layer, in its attributes or in its inputs, and torch's and Python's random
-    numbers are as before. Variables that the functions shown close over and their default
-    values are copied too, where they can be. What the run does elsewhere stays done: through
-    a hook, to a global variable that is no module, to a file.
+    in the layer, in its attributes or in its inputs, and random numbers are as before. If the
+    layer is a function, so are the variables that it closes over, its default values and the
+    modules that it names. What the run does elsewhere stays done: through a hook, to a global
+    variable that is no module, to a file. During the run, `sys.settrace` is in use: a debugger
+    does not stop there.
 
-    A name is printed only where exactly one of the names, one product of up to three
-    or one quotient of two gives the size, and where a second run, on larger inputs,
-    confirms it. Everything else is a number: so a number among names may be one that
-    the layer has built in. A name that no run could change is matched by its number only,
+    A name is printed only where exactly one of the names, one product of up to three or one
+    quotient of two gives the size, and where a second run, on larger inputs, confirms it.
+    Everything else is a number. A name that no run could change is matched by its number only,
     and a line at the end says so; in products and quotients it is used only where another axis
     shows where it went. Sizes that are different primes are rarely confused: with
-    `batch=2, heads=4`, a 2 may be `heads/batch`. Inputs that cannot be made larger are
-    named at the end.
+    `batch=2, heads=4`, a 2 may be `heads/batch`.
 
     Args:
         layer: an `nn.Module`, a method, a function or an object with `__call__`, written

@@ -19,8 +19,9 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode, has_torch_function
 
 from attnbook.tracing.naming import Sizes
-from attnbook.tracing.source import NOT_RUN, Target, first_line, nested_codes
+from attnbook.tracing.source import NOT_RUN, Target, nested_codes
 
+Written: TypeAlias = "ast.stmt | ast.expr | ast.arg"
 Place: TypeAlias = tuple[int | None, ...]
 PARTS = ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call | ast.Subscript | ast.Attribute
 HAS_VALUE = ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.Return | ast.Yield
@@ -136,6 +137,11 @@ class Run(TorchFunctionMode):
         """Call a function of torch."""
         return func(*args, **(kwargs or {}))
 
+    @property
+    def reached(self) -> tuple[list[set[int]], set[Place]]:
+        """The lines that ran, and where tensors were made."""
+        return [{*it.runs} for it in self.sections], {*self.made}
+
     def watch(self, call: Callable[[], object]) -> None:
         """Run a call."""
         before = sys.gettrace()
@@ -153,15 +159,16 @@ class Run(TorchFunctionMode):
             self._frames.clear()
             self._at.clear()
 
-    def _locate(self, error: BaseException | None) -> None:
+    def _locate(self, error: BaseException) -> None:
         """Find where an exception passed; then free the tensors that its frames keep alive."""
         self.innermost = self.sections[0]  # if the call did not get as far as its first line
         self.innermost.error_line = self.innermost.target.node.lineno
-        for frame, line in traceback.walk_tb(error and error.__traceback__):
+        for frame, line in traceback.walk_tb(error.__traceback__):
             if section := self._frames.get(frame):
                 section.error_line, self.innermost = line, section
-        while error is not None:
-            error.__traceback__, error = None, error.__cause__ or error.__context__
+        cause: BaseException | None = error
+        while cause is not None:
+            cause.__traceback__, cause = None, cause.__cause__ or cause.__context__
 
     def _call(self, frame: FrameType, _event: str, _arg: object) -> Any:  # noqa: ANN401
         """Choose how a new frame is watched."""
@@ -188,8 +195,9 @@ class Run(TorchFunctionMode):
             if section.target.code is top and _is_owner(section.running, frame):
                 section.calls += 1
                 if section.calls == 1:
-                    for it in _arguments(section.target.node):
-                        self._record(section, it, it.arg, frame.f_locals[it.arg], it.lineno)
+                    for it in ast.iter_child_nodes(section.target.node.args):
+                        if isinstance(it, ast.arg):
+                            self._record(section, it, it.arg, frame.f_locals[it.arg])
                     return section
         return None
 
@@ -249,28 +257,21 @@ class Run(TorchFunctionMode):
                 line = section.owners[node.lineno]
                 statement = section.statements[line]
                 whole = isinstance(statement, ast.Expr) and node is statement.value
-                part = not whole and function is not Tensor.__setitem__
-                row = node.lineno if part else line
-                self._record(section, node, short(node), value, row, part=part)
+                row = line if whole or function is Tensor.__setitem__ else 0
+                self._record(section, node, short(node), value, row)
         return self._returned
 
     def _record(
-        self,
-        section: Section,
-        node: ast.stmt | ast.expr | ast.arg,
-        name: str | ast.expr,
-        value: object,
-        row: int,
-        *,
-        part: bool = False,
+        self, section: Section, node: Written, name: str | ast.expr, value: object, row: int = 0
     ) -> None:
-        """Record the first and the last shapes of what was made, and the first numbers."""
+        """Record what was made first and last: a result at a row, or a part where it is."""
+        part = not row and isinstance(node, ast.expr)
+        line = (row or node.lineno) - section.target.first_line + 1
         position = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
         for n, (text, tensor) in enumerate(tensors(name, value)):
-            place = (section.index, *position, n, part)
-            self.last[place] = shape = shape_of(tensor)
+            place, shape = (section.index, *position, n, part), shape_of(tensor)
+            self.last[place] = shape
             if place not in self.made:
-                line = row - first_line(section.target.node) + 1
                 numbers = copy_numbers(tensor)
                 self.made[place] = Step(section.index, "", line, text, shape, (), numbers, part)
 
@@ -326,14 +327,6 @@ def copy_numbers(tensor: Tensor) -> Tensor | None:
         return torch.tensor(listed, dtype=tensor.dtype, device="cpu").reshape(tensor.shape)
     except (RuntimeError, TypeError):  # of the meta device, quantized, inside of vmap
         return None
-
-
-def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
-    """List the arguments of a function, as they are written."""
-    own = node.args
-    several = [own.vararg] if own.vararg else []
-    keywords = [own.kwarg] if own.kwarg else []
-    return [*own.posonlyargs, *own.args, *several, *own.kwonlyargs, *keywords]
 
 
 def _is_owner(running: object, frame: FrameType) -> bool:

@@ -26,7 +26,7 @@ from attnbook.tracing.naming import (
     new_size,
     other_sizes,
 )
-from attnbook.tracing.record import Place, Run, Section, shape_of
+from attnbook.tracing.record import Run, Section, shape_of
 from attnbook.tracing.source import Scope, contents, names_in
 
 MESSAGE_WIDTH, LONGEST_MESSAGE = 60, 300
@@ -98,9 +98,10 @@ class Copies(TorchFunctionMode):
         copied.__defaults__ = self.of(function.__defaults__)
         copied.__kwdefaults__ = self.of(function.__kwdefaults__)
         for cell, old in zip(cells, function.__closure__ or (), strict=True):
-            for cell.cell_contents in contents(old):
+            for value in contents(old):
+                cell.cell_contents = value
                 with contextlib.suppress(TypeError):  # a lock, for example
-                    cell.cell_contents = self.of(cell.cell_contents)
+                    cell.cell_contents = self.of(value)
         for name in names_in(function):
             value = function.__globals__.get(name)
             here = isinstance(value, FunctionType) and value.__globals__ is function.__globals__
@@ -190,7 +191,7 @@ def compare(
         for name in [it for it in sizes if it in maybe - vary and first.error is None]:
             with contextlib.suppress(UnclearAxisError):
                 run = run_with(vary | {name})
-                if name in run.enlarged and run.error is None and _places(run) == _places(first):
+                if name in run.enlarged and run.error is None and run.reached == first.reached:
                     second, vary = run, vary | {name}
     return first, second, ""
 
@@ -216,11 +217,6 @@ def _run(scope: Scope, inputs: Inputs, sizes: Sizes, new_sizes: Sizes) -> Run:
         finally:
             random.setstate(state)
     return run
-
-
-def _places(run: Run) -> tuple[list[set[int]], set[Place]]:
-    """Return the lines that ran, and where tensors were made."""
-    return [{*it.runs} for it in run.sections], {*run.made}
 
 
 def _explain_failure(second: Run, sizes: Sizes, run_with: Callable[[set[str]], Run]) -> str:

@@ -17,7 +17,6 @@ from torch.nn.parameter import is_lazy
 from attnbook.tracing.naming import named_shape
 from attnbook.tracing.record import Run, Section, Step, copy_numbers, lines_of, shape_of
 from attnbook.tracing.run import format_error
-from attnbook.tracing.source import first_line
 
 STYLE = "\n" + Path(__file__).with_name("style.css").read_text("utf-8")
 WIDEST = 70
@@ -129,7 +128,7 @@ class Trace:
 
     def _lines(self, section: Section) -> Iterator[Line]:
         """Make the lines: no blank ones, no docstring, no comments for linters."""
-        node, first = section.target.node, first_line(section.target.node)
+        node, first = section.target.node, section.target.first_line
         source = textwrap.dedent("".join(section.target.lines[first - 1 : lines_of(node)[-1]]))
         start = node.body[0]
         hidden = start.lineno > node.lineno and ast.get_docstring(node) is not None
@@ -139,7 +138,7 @@ class Trace:
                 yield self._line(section, row, shown)
 
     def _line(self, section: Section, row: int, source: str) -> Line:
-        number = row - first_line(section.target.node) + 1
+        number = row - section.target.first_line + 1
         made = [(it, text) for its, it, text in self._made if its is section and it.line == number]
         results = [("made", text) for it, text in made if not it.part]
         notes = results[:RESULTS_SHOWN]
@@ -165,12 +164,12 @@ class Trace:
 
     def _largest_parts(self, section: Section, row: int, made: list[tuple[Step, str]]) -> list[str]:
         """Choose the largest parts whose shape the statement's results do not show."""
-        line = section.owners.get(row, row) - first_line(section.target.node) + 1
+        line = section.owners.get(row, row) - section.target.first_line + 1
         here = [it for its, it, _ in self._made if its is section and it.line == line]
         seen = {it.shape for it in here if not it.part}
-        found = {text: it.shape for it, text in reversed(made) if it.part and it.shape not in seen}
-        largest = sorted(reversed(found), key=lambda text: -math.prod(found[text]))[:PARTS_SHOWN]
-        return [text for text in reversed(found) if text in largest]
+        found = {text: it.shape for it, text in made if it.part and it.shape not in seen}
+        largest = sorted(found, key=lambda text: -math.prod(found[text]))[:PARTS_SHOWN]
+        return [text for text in found if text in largest]
 
 
 def _weights(modules: Mapping[str, nn.Module]) -> Iterator[Step]:

@@ -50,6 +50,11 @@ class Target:
         """What runs."""
         return self.function.__code__
 
+    @property
+    def first_line(self) -> int:
+        """Where the source begins, decorators included."""
+        return self.code.co_firstlineno
+
 
 class Scope:
     """The functions that a trace shows, and the modules that the layer uses, by name.
@@ -174,8 +179,9 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
         raise TypeError(f"{name} has no source that can be read; {READABLE}")
     try:
         every = map(_as_definition, ast.walk(ast.parse("".join(lines))))
-        wanted = (code.co_name, code.co_firstlineno)
-        found = [it for it in every if it and (it.name, first_line(it)) == wanted]
+        named = [it for it in every if it and it.name == code.co_name]
+        # A decorator comes first, if there is one.
+        found = [it for it in named if [*it.decorator_list, it][0].lineno == code.co_firstlineno]
     except SyntaxError:
         found = []
     if len(found) > 1:
@@ -193,11 +199,6 @@ def _as_definition(node: ast.AST) -> ast.FunctionDef | None:
         body = ast.copy_location(ast.Return(node.body), node.body)
         return ast.copy_location(ast.FunctionDef("<lambda>", node.args, [body], []), node)
     return node if isinstance(node, ast.FunctionDef) else None
-
-
-def first_line(node: ast.FunctionDef) -> int:
-    """Return where a function begins, decorators included."""
-    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
 
 
 def _is_what_runs(node: ast.FunctionDef, text: str, code: CodeType) -> bool:
