@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from threading import RLock
 from typing import Any
 
-from attnbook.tracing.comparing import Comparison, compare
-from attnbook.tracing.copying import Inputs
-from attnbook.tracing.following import Scope
 from attnbook.tracing.naming import VARIED, check_sizes, check_varied
-from attnbook.tracing.page import Trace
-from attnbook.tracing.running import one_at_a_time
-from attnbook.tracing.steps import Step
+from attnbook.tracing.record import Step
+from attnbook.tracing.run import compare
+from attnbook.tracing.show import Trace
+from attnbook.tracing.source import Scope
+
+# `sys.stdout` and the state of random numbers are one for all threads. A layer may trace another.
+one_at_a_time = RLock()
 
 __all__ = ["Step", "Trace", "trace"]
 
@@ -28,19 +30,18 @@ def trace(
     """Run a layer once and show its source with the shape of every tensor it makes.
 
     A copy of the layer really runs, on copies of the inputs. So nothing of the run is left
-    in the layer, in its attributes or in its inputs, and torch's and Python's random
-    numbers are as before. Variables that the functions shown close over and their default
-    values are copied too, where they can be. What the run does elsewhere stays done: through
-    a hook, to a global variable that is no module, to a file.
+    in the layer, in its attributes or in its inputs, and random numbers are as before. If the
+    layer is a function, so are the variables that it closes over, its default values and the
+    modules that it names. What the run does elsewhere stays done: through a hook, to a global
+    variable that is no module, to a file. During the run, `sys.settrace` is in use: a debugger
+    does not stop there.
 
-    A name is printed only where exactly one of the names, one product of up to three
-    or one quotient of two gives the size, and where a second run, on larger inputs,
-    confirms it. Everything else is a number: so a number among names may be one that
-    the layer has built in. A name that no run could change is matched by its number only,
+    A name is printed only where exactly one of the names, one product of up to three or one
+    quotient of two gives the size, and where a second run, on larger inputs, confirms it.
+    Everything else is a number. A name that no run could change is matched by its number only,
     and a line at the end says so; in products and quotients it is used only where another axis
     shows where it went. Sizes that are different primes are rarely confused: with
-    `batch=2, heads=4`, a 2 may be `heads/batch`. Inputs that cannot be made larger are
-    named at the end.
+    `batch=2, heads=4`, a 2 may be `heads/batch`.
 
     Args:
         layer: an `nn.Module`, a method, a function or an object with `__call__`, written
@@ -74,8 +75,8 @@ def trace(
         (2, 3, 7)
     """
     named = check_sizes({} if sizes is None else sizes)
+    varied, maybe = check_varied(vary, named), {*named} if vary is VARIED else set()
     with one_at_a_time:
-        scope, given = Scope(layer, follow), Inputs(inputs, keyword_inputs)
-        maybe = {*named} if vary is VARIED else set()
-        found: Comparison = compare(scope, given, named, check_varied(vary, named), maybe)
-    return Trace(found, scope.weights())
+        scope = Scope(getattr(layer, "_orig_mod", layer), follow)  # torch.compile's
+        found = compare(scope, (inputs, keyword_inputs), named, varied, maybe)
+    return Trace(*found, scope.modules)

@@ -5,51 +5,33 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
-
-import torch
-from torch import Tensor
-
-from attnbook.tracing.copying import (
-    Shaped,
-    UnclearAxisError,
-    drop_repeats,
-    duplicate,
-    in_own_graph,
-)
+from typing import Any, NamedTuple
 
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
-VARIED = (
-    *("batch", "queries", "keys", "num_queries", "num_keys"),
-    *("tokens", "positions", "steps"),
-)
+VARIED = tuple("batch queries keys num_queries num_keys tokens positions steps".split())
 """What no parameter of a layer fixes, by the names that it usually has."""
 
 
-@dataclass(frozen=True)
-class Expression:
+class UnclearAxisError(ValueError):
+    """An input cannot be given another size, for example since several names fit an axis."""
+
+
+class Expression(NamedTuple):
     """A product of names, or a name divided by another."""
 
     factors: tuple[str, ...]
     divisor: str | None = None
 
     def __str__(self) -> str:
-        product = "*".join(self.factors)
-        return product if self.divisor is None else f"{product}/{self.divisor}"
+        return "*".join(self.factors) + (f"/{self.divisor}" if self.divisor else "")
 
     def value(self, sizes: Sizes) -> int | None:
         """Work it out; None where the quotient is no whole number."""
         product = math.prod(sizes[name] for name in self.factors)
         quotient, rest = divmod(product, sizes[self.divisor] if self.divisor else 1)
         return None if rest else quotient
-
-    @property
-    def names(self) -> set[str]:
-        """All names in it."""
-        return {*self.factors} | ({self.divisor} if self.divisor else set())
 
 
 def check_sizes(sizes: object) -> dict[str, int]:
@@ -65,9 +47,8 @@ def check_sizes(sizes: object) -> dict[str, int]:
             raise ValueError(f"sizes[{name!r}] must be at least 1, got {size}")
     for one, other in itertools.combinations(sizes, 2):
         if sizes[one] == sizes[other]:
-            raise ValueError(
-                f"sizes must be distinct, got {one}={sizes[one]} and {other}={sizes[other]}"
-            )
+            pair = f"{one}={sizes[one]} and {other}={sizes[other]}"
+            raise ValueError(f"sizes must be distinct, got {pair}")
     return {name: int(size) for name, size in sizes.items()}
 
 
@@ -107,13 +88,12 @@ def _expressions(sizes: Sizes) -> Iterator[Expression]:
 
 
 def named_shape(
-    shape: tuple[int, ...], other: tuple[int, ...] | None, sizes: Sizes, other_sizes: Sizes
+    shape: tuple[int, ...], other: tuple[int, ...], sizes: Sizes, other_sizes: Sizes
 ) -> tuple[str, ...]:
     """Write a shape with names where one name alone fits, in both runs; else with numbers."""
-    if other is None or len(other) != len(shape):
+    if len(other) != len(shape):
         return tuple(map(str, shape))
-    pairs = zip(shape, other, strict=True)
-    found = [_fit(*pair, sizes, other_sizes) for pair in pairs]
+    found = [_fit(*pair, sizes, other_sizes) for pair in zip(shape, other, strict=True)]
     fixed = {name for name in sizes if sizes[name] == other_sizes[name]}
     return tuple(
         str(name) if name and _is_sure(name, found, fixed) else str(size)
@@ -132,16 +112,13 @@ def _is_sure(name: Expression, found: list[Expression | None], fixed: set[str]) 
     A name that neither run changed is a factor or a divisor only where another axis shows
     where it went or came from, as in `(heads, width/heads)` and `(batch*heads, width/heads)`.
     """
-    if name.divisor is None and len(name.factors) == 1:
+    if not name.divisor and len(name.factors) == 1:
         return True
     moved = {name.divisor} if name.divisor else {*name.factors}
     others = [it for it in found if it and it is not name]
-    return all(any(_cancels(each, name, it) for it in others) for each in moved & fixed)
-
-
-def _cancels(factor: str, one: Expression, other: Expression) -> bool:
-    pair = (one, other) if one.divisor == factor else (other, one)
-    return pair[0].divisor == factor and factor in pair[1].factors
+    went = {it for it in moved if any(it in other.factors for other in others)}
+    came = {it for it in moved if any(it == other.divisor for other in others)}
+    return moved & fixed <= (went if name.divisor else came)
 
 
 def other_sizes(sizes: Sizes, vary: set[str], numbers: Iterable[int] = ()) -> dict[str, int]:
@@ -150,62 +127,24 @@ def other_sizes(sizes: Sizes, vary: set[str], numbers: Iterable[int] = ()) -> di
     None of the numbers in the layer's code is chosen: it would be a size by chance.
     """
     taken, chosen = {*sizes.values(), *numbers}, dict(sizes)
-    for name in sizes:
-        if name in vary:
-            new = (n for n in itertools.count(sizes[name] + 1) if n not in taken and _is_prime(n))
-            chosen[name] = next(new)
-            taken.add(chosen[name])
+    for name in [name for name in sizes if name in vary]:
+        larger = itertools.count(sizes[name] + 1)
+        primes = (n for n in larger if all(n % d for d in range(2, math.isqrt(n) + 1)))
+        chosen[name] = next(n for n in primes if n not in taken)
+        taken.add(chosen[name])
     return chosen
 
 
-def _is_prime(number: int) -> bool:
-    return number > 1 and all(number % n for n in range(2, math.isqrt(number) + 1))
-
-
-def resize(given: Shaped, sizes: Sizes, new_sizes: Sizes) -> Shaped:
-    """Make a tensor with other sizes, filled with its own numbers again and again; or a shape.
-
-    So its lengths, tokens or masks stay valid. An expanded tensor stays expanded.
-
-    Raises:
-        UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
-    """
-    if isinstance(given, torch.Size):
-        return torch.Size(_new_shape(given, sizes, new_sizes))
-    try:
-        new = _repeated(given, _new_shape(given.shape, sizes, new_sizes))
-        return in_own_graph(new, given)
-    except RuntimeError as error:
-        kind = "nested" if given.is_nested else f"of {given.layout} and {given.dtype}"
-        raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
-
-
-def enlarged_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
+def changed_names(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> set[str]:
     """Name the sizes by which a shape becomes larger."""
-    names = {
-        name for size in shape for each in matching_expressions(size, sizes) for name in each.names
-    }
+    fits = [each for size in shape for each in matching_expressions(size, sizes)]
+    names = {name for each in fits for name in (*each.factors, each.divisor) if name}
     return {name for name in names if sizes[name] != new_sizes[name]}
 
 
-def _new_shape(shape: Iterable[int], sizes: Sizes, new_sizes: Sizes) -> list[int]:
-    return [_new_size(size, sizes, new_sizes) for size in shape]
-
-
-def _repeated(tensor: Tensor, shape: list[int]) -> Tensor:
-    if [*tensor.shape] == shape:
-        return duplicate(tensor)
-    result = drop_repeats(tensor.detach())
-    for axis, (size, new) in enumerate(zip(tensor.shape, shape, strict=True)):
-        if new != size == result.shape[axis]:
-            index = torch.arange(new, device=tensor.device) % size
-            result = result.index_select(axis, index)
-    # Where only expanded axes grew, nothing has been copied yet.
-    return duplicate(result).expand(shape) if result.layout == torch.strided else result
-
-
-def _new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
-    if not enlarged_names([size], sizes, new_sizes):
+def new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
+    """Return what a size of an input becomes, or raise an `UnclearAxisError`."""
+    if not changed_names([size], sizes, new_sizes):
         return size
     fits = matching_expressions(size, sizes)
     new = fits[0].value(new_sizes)

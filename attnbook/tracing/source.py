@@ -1,75 +1,214 @@
-"""Reading a function: where it is written, and its code compiled again."""
+"""What is traced: which functions a call runs, and where they are written."""
 
 from __future__ import annotations
 import __future__
 
 import ast
 import functools
-import itertools
+import inspect
 import linecache
-from collections.abc import Iterator
+import marshal
+import operator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
-Definition = ast.FunctionDef | ast.AsyncFunctionDef
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+from torch import nn
+
+from attnbook.tracing.naming import check_names
+
+OFFERED = 8
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
+NOT_RUN = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_COROUTINE
 READABLE = "what can be traced is Python whose source can be read, in a file or a notebook cell"
 
 
 @dataclass(frozen=True)
-class Written:
-    """A function as it is written: its syntax tree and the lines of its file."""
+class Target:
+    """A function whose first call is shown.
 
+    Args:
+        title: what it is called in the trace.
+        node: where it is written; a lambda as a `def` that returns its value.
+        lines: the lines of its file.
+        owner: the object for which it is called, if it is a method.
+        requested: whether the caller named it.
+    """
+
+    title: str
     function: FunctionType
-    code: CodeType
-    node: Definition
+    node: ast.FunctionDef
     lines: list[str]
+    owner: Any
+    requested: bool
 
     @property
-    def title(self) -> str:
-        """The function's name, with its class if it has one."""
-        return ".".join(self.code.co_qualname.split("<locals>.")[-1].split(".")[-2:])
+    def code(self) -> CodeType:
+        """What runs."""
+        return self.function.__code__
 
     @property
     def first_line(self) -> int:
         """Where the source begins, decorators included."""
-        return _first_line(self.node)
+        return self.code.co_firstlineno
 
 
-def read(function: FunctionType, code: CodeType) -> Written:
-    """Read the source that `code`, the function's own, was compiled from.
+class Scope:
+    """The functions that a trace shows, and the modules that the layer uses, by name.
+
+    Args:
+        layer: a module, a method or a function.
+        follow: names of modules, methods and functions that it calls; True means
+            all modules inside.
+
+    Raises:
+        TypeError: a source cannot be read, or `follow` holds no names.
+        ValueError: a name is not found.
+    """
+
+    def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
+        self.layer = layer
+        self.targets: list[Target] = []
+        self.modules: dict[str, nn.Module] = {}
+        function, owner = python_function(layer)
+        if function.__code__.co_flags & NOT_RUN:
+            raise TypeError(
+                f"{function.__qualname__} is a generator or async function, which a call does not "
+                "run: trace a function that goes through its values, and follow it"
+            )
+        above = type(owner).__mro__ if isinstance(owner, nn.Module) else ()
+        self._add(layer)
+        for kind in above:  # what `super().forward` may call
+            if "forward" in vars(kind) and kind is not nn.Module:
+                self._add(MethodType(vars(kind)["forward"], owner))
+        if isinstance(follow, bool):
+            for name in [name for name in self.modules if name and follow]:
+                self._add(self.modules[name], name)
+        else:
+            for name in check_names(follow, "follow"):
+                self._add(self._find(name), name, requested=True)
+
+    @property
+    def numbers(self) -> set[int]:
+        """The whole numbers in the code, and those that its names refer to."""
+        found: list[object] = []
+        for it in self.targets:
+            scope = scope_of(it.function)
+            found += [node.value for node in ast.walk(it.node) if isinstance(node, ast.Constant)]
+            found += [scope.get(name) for name in names_in(it.function)]
+            found += getattr(it.owner, "__dict__", {}).values()
+        return {abs(it) for it in found if type(it) is int}
+
+    def _add(self, thing: Any, name: str = "", *, requested: bool = False) -> None:  # noqa: ANN401
+        function, owner = python_function(thing)
+        node, lines = read(function)
+        if all(it.function is not function or it.owner is not owner for it in self.targets):
+            title = ".".join(function.__code__.co_qualname.split("<locals>.")[-1].split(".")[-2:])
+            # A method's name is already in its title.
+            title = title if name in ("", function.__name__) else f"{name}: {title}"
+            self.targets.append(Target(title, function, node, lines, owner, requested))
+        scope = scope_of(function)
+        tops = [(it, scope[it]) for it in names_in(function) if it in scope]
+        for path, top in [*tops, (name, owner)]:
+            for inner, module in top.named_modules() if isinstance(top, nn.Module) else ():
+                if all(known is not module for known in self.modules.values()):
+                    self.modules[f"{path}.{inner}".strip(".")] = module
+
+    def _find(self, name: str) -> Any:  # noqa: ANN401
+        """Look a name up as the layer's attribute, then where each function would."""
+        first, _, rest = name.partition(".")
+        places = [(self.layer, name)] if isinstance(self.layer, nn.Module) else []
+        offered = [name for name in self.modules if name][:OFFERED]
+        for it in self.targets:
+            scope = scope_of(it.function)
+            places += [(scope[first], rest)] if first in scope else []
+            places += [(it.owner, name)]
+            methods = {each: getattr(type(it.owner), each, None) for each in dir(it.owner)}
+            known = {**scope, **methods}
+            offered += [it for it in names_in(it.function) if inspect.isfunction(known.get(it))]
+        for thing, path in places:
+            try:
+                return operator.attrgetter(path)(thing) if path else thing
+            except AttributeError:
+                continue
+        raise ValueError(
+            "follow must name modules, methods or functions that the layer uses, "
+            f"got {name!r}; inside it are {', '.join(dict.fromkeys(offered)) or 'none'}"
+        )
+
+
+def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]:  # noqa: ANN401
+    """Find the Python function that a call of a thing runs, and the object it is bound to.
+
+    Raises:
+        TypeError: there is none, as in a built-in of torch.
+    """
+    thing = getattr(thing, "_orig_mod", thing)  # torch.compile's
+    call = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
+    if isinstance(thing, nn.Module):
+        return python_function(thing.forward, thing)
+    if isinstance(thing, MethodType):
+        return python_function(thing.__func__, thing.__self__)
+    if hasattr(thing, "__wrapped__"):
+        return python_function(thing.__wrapped__, owner)
+    if isinstance(thing, FunctionType):
+        return thing, owner
+    if isinstance(thing, functools.partial):
+        return python_function(thing.func, owner)
+    if isinstance(call, FunctionType) and not isinstance(thing, type):
+        return python_function(call, thing)
+    name, reason = getattr(thing, "__name__", type(thing).__name__), "is not written in Python"
+    if isinstance(thing, type):
+        reason = "is a class, and what is traced is an instance: make one first"
+    raise TypeError(f"{name} {reason}; {READABLE}")
+
+
+def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
+    """Read a function's source: its syntax tree, and the lines of its file.
 
     Raises:
         TypeError: the source cannot be read, or is no longer what runs.
     """
+    code, name = function.__code__, function.__code__.co_qualname
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
-        raise TypeError(f"{code.co_qualname} has no source that can be read; {READABLE}")
-    node = _definition("".join(lines), code)
-    if node is None or not _is_what_runs(node, "".join(lines), code):
+        raise TypeError(f"{name} has no source that can be read; {READABLE}")
+    try:
+        every = map(_as_definition, ast.walk(ast.parse("".join(lines))))
+        named = [it for it in every if it and it.name == code.co_name]
+        # A decorator comes first, if there is one.
+        found = [it for it in named if [*it.decorator_list, it][0].lineno == code.co_firstlineno]
+    except SyntaxError:
+        found = []
+    if len(found) > 1:
+        raise TypeError(f"{name} shares its line with another; {READABLE}")
+    if not found or not _is_what_runs(found[0], "".join(lines), code):
         raise TypeError(
-            f"{code.co_qualname} differs from its source now: "
+            f"{name} differs from its source now: "
             "the file was changed after it was imported; restart and import it again"
         )
-    return Written(function, code, node, lines)
+    return found[0], lines
 
 
-def _is_what_runs(node: Definition, text: str, code: CodeType) -> bool:
+def _as_definition(node: ast.AST) -> ast.FunctionDef | None:
+    if isinstance(node, ast.Lambda):
+        body = ast.copy_location(ast.Return(node.body), node.body)
+        return ast.copy_location(ast.FunctionDef("<lambda>", node.args, [body], []), node)
+    return node if isinstance(node, ast.FunctionDef) else None
+
+
+def _is_what_runs(node: ast.FunctionDef, text: str, code: CodeType) -> bool:
     # pytest rewrites assertions, so such code always differs from its source.
-    rewritten = any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
-    return rewritten or any(_same(each, code) for each in _compiled(text, code))
-
-
-def _compiled(text: str, code: CodeType) -> Iterator[CodeType]:
-    """Compile a file and find what may be this code in it."""
+    if any(isinstance(inner, ast.Assert) for inner in ast.walk(node)):
+        return True
     flags = code.co_flags & FUTURE | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # as notebooks do
-    every = nested_codes(compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True))
-    return (each for each in every if each.co_firstlineno == code.co_firstlineno)
+    whole = compile(text, code.co_filename, "exec", flags=flags, dont_inherit=True)
+    # In format 2, equal code has equal bytes.
+    return marshal.dumps(code, 2) in [marshal.dumps(it, 2) for it in nested_codes(whole)]
 
 
 def nested_codes(code: CodeType) -> Iterator[CodeType]:
@@ -80,98 +219,22 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
             yield from nested_codes(constant)
 
 
-def _definition(text: str, code: CodeType) -> Definition | None:
+def contents(cell: CellType) -> tuple[Any, ...]:
+    """Return the value of a closure variable in a tuple, which is empty if it is not bound yet."""
     try:
-        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, DEFINITIONS)]
-    except SyntaxError:
-        return None
-    wanted = (code.co_name, code.co_firstlineno)
-    found = [node for node in nodes if (_name(node), _first_line(node)) == wanted]
-    if len(found) > 1:
-        raise TypeError(f"{code.co_qualname} shares its line with another; {READABLE}")
-    return _as_definition(found[0]) if found else None
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
 
 
-def _name(node: Definition | ast.Lambda) -> str:
-    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+def scope_of(function: FunctionType) -> dict[str, Any]:
+    """What the free names of a function mean: its closure, then its globals."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closed = {name: value for name, cell in cells for value in contents(cell)}
+    return {**function.__globals__, **closed}
 
 
-def _first_line(node: Definition | ast.Lambda) -> int:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return min(each.lineno for each in (node, *decorators))
-
-
-def _as_definition(node: Definition | ast.Lambda) -> Definition:
-    if not isinstance(node, ast.Lambda):
-        return node
-    result = ast.copy_location(ast.Return(node.body), node.body)
-    written = ast.FunctionDef("<lambda>", node.args, [result], [])
-    return ast.copy_location(written, node)
-
-
-def compile_like(code: CodeType, node: Definition) -> CodeType:
-    """Compile a definition, which is changed, to code that can replace `code`."""
-    _strip(node)
-    outer = _in_class(code, node)
-    compiled = compile(
-        ast.fix_missing_locations(_in_function(code, outer)),
-        code.co_filename,
-        "exec",
-        flags=code.co_flags & FUTURE,
-        dont_inherit=True,
-    )
-    depth = 2 if outer is node else 3
-    return next(itertools.islice(nested_codes(compiled), depth, None))
-
-
-def _in_class(code: CodeType, node: Definition) -> Definition | ast.ClassDef:
-    """Put a method into a class, which `super()` and names like `__private` need."""
-    names = code.co_qualname.split(".")
-    if len(names) == 1 or names[-2] == "<locals>":
-        return node
-    around = ast.parse("class Around: pass").body[0]
-    assert isinstance(around, ast.ClassDef)  # noqa: S101 - for the type checker
-    around.name, around.body = names[-2], [node]
-    return around
-
-
-def _in_function(code: CodeType, inside: Definition | ast.ClassDef) -> ast.Module:
-    """Put a definition into a function with the same closure variables, in the same order."""
-    body: list[ast.stmt] = [
-        ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars
-    ]
-    if inside.name not in code.co_freevars and inside.name.isidentifier():
-        # Or the function would close over its own name, or over that of its class.
-        body.append(ast.Global([inside.name]))
-    around = ast.parse("def around(): pass")
-    around.body[0].body = [*body, inside]  # type: ignore[attr-defined]
-    return around
-
-
-def _strip(node: Definition) -> None:
-    """Drop what belongs to the function and not to its code: it is evaluated only once."""
-    node.decorator_list, node.returns = [], None
-    arguments = node.args
-    arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
-    for argument in all_arguments(node):
-        argument.annotation = None
-
-
-def all_arguments(node: Definition) -> list[ast.arg]:
-    """Name the arguments of a function, as they are written."""
-    own = node.args
-    several = [own.vararg] if own.vararg else []
-    keywords = [own.kwarg] if own.kwarg else []
-    return [*own.posonlyargs, *own.args, *several, *own.kwonlyargs, *keywords]
-
-
-def _same(one: Any, other: Any) -> bool:  # noqa: ANN401 - constants of any kind
-    if not isinstance(one, CodeType) or not isinstance(other, CodeType):
-        return bool(type(one) is type(other) and one == other)
-    return (
-        one.co_code == other.co_code
-        and one.co_names == other.co_names
-        and one.co_varnames == other.co_varnames
-        and len(one.co_consts) == len(other.co_consts)
-        and all(map(_same, one.co_consts, other.co_consts))
-    )
+def names_in(function: FunctionType) -> list[str]:
+    """List the names that a function's code uses and does not bind."""
+    code = function.__code__
+    return [*code.co_freevars, *(name for each in nested_codes(code) for name in each.co_names)]

@@ -14,4 +14,4 @@ def notes(line):
 
 
 def list_made(result):
-    return [made for line in result.lines for made in line.made]
+    return [(it.name, it.shape) for line in result.lines for it in line.made]

@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from attnbook.tracing import trace
-from attnbook.tracing.copying import copy_input, duplicate
-from attnbook.tracing.naming import resize
+from attnbook.tracing.run import copy_tensor, resize
 
 SIZES = {"batch": 2, "keys": 7}
 
@@ -133,7 +132,7 @@ def test_a_large_expanded_input_stays_expanded():
 
     assert result.error is None
     assert result.shapes == {"x": (LARGE, LARGE), "return": (2, 3)}
-    assert copy_input(large).untyped_storage().nbytes() == 4
+    assert copy_tensor(large).untyped_storage().nbytes() == 4
 
 
 def test_an_enlarged_input_repeats_only_axes_that_are_not_expanded():
@@ -150,7 +149,7 @@ def test_an_enlarged_input_repeats_only_axes_that_are_not_expanded():
     ids=["transposed", "gaps", "overlapping"],
 )
 def test_a_copy_has_the_numbers_and_the_strides_but_not_the_memory(tensor):
-    copied = duplicate(tensor)
+    copied = copy_tensor(tensor)
 
     assert torch.equal(copied, tensor)
     assert copied.stride() == tensor.stride()

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from attnbook.tracing import Trace, trace
-from attnbook.tracing.page import STYLE
+from attnbook.tracing.show import STYLE
 from tests.cases import make
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
 from tests.tracing.lines import find_line, notes

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook.tracing import trace
-from attnbook.tracing.steps import MOST_NUMBERS
+from attnbook.tracing.record import MOST_NUMBERS
 from tests.figures.shape.cases import CASES, heads
 
 
