@@ -1,9 +1,10 @@
 // The cost figure's plots, and the tables of the numbers behind them.
-/** @import { Ends, Model, Point } from "../shared/types" */
+/** @import { Ends, Model } from "../shared/types" */
 /** @import { Cost, Traits, Words } from "./types" */
 
-import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
+import { curve, dotAt, fromLeft, fromTop, lineKey, plot, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
+import { stage } from "../shared/stage.js";
 import { foldedTables, titledTable } from "../shared/tables.js";
 import {
   compare,
@@ -22,6 +23,7 @@ const NAMES = { formula: "the formula", ours: "ours" };
  * A plot: what it shows of a cost, and how.
  * @typedef {object} Plot
  * @property {string} title
+ * @property {string} note
  * @property {"seconds"|"bytes"} name
  * @property {(number: number) => number} toPower
  * @property {(number: number) => string} format
@@ -32,7 +34,8 @@ const NAMES = { formula: "the formula", ours: "ours" };
 /** The two plots: each with the ends of its axis, as powers, and the text next to it. @type {Plot[]} */
 export const PLOTS = [
   {
-    title: "Time, predicted",
+    title: "Time",
+    note: "predicted",
     name: "seconds",
     toPower: Math.log10,
     format: formatSeconds,
@@ -46,7 +49,8 @@ export const PLOTS = [
     ],
   },
   {
-    title: "Memory at the peak",
+    title: "Memory",
+    note: "at the peak",
     name: "bytes",
     toPower: Math.log2,
     format: formatBytes,
@@ -73,11 +77,6 @@ function heightOn({ ends, toPower }) {
   return (/** @type {number} */ number) => Math.min(100, Math.max(0, top(toPower(number))));
 }
 
-/** A spot: round for the formula, square for ours. @param {string} className @param {number} x @param {number} y */
-function spot(className, x, y) {
-  return segment(className, dotAt(x, y));
-}
-
 /**
  * The measured points of one plot, a group for each setting at which they were measured.
  * @param {Model<Traits>} model
@@ -94,9 +93,9 @@ function measuredDots(model, { name }, height) {
       if (x < 0 || x > 100) continue;
       const key = [layer, mode, batch, size].join();
       if (!groups.has(key)) groups.set(key, make("svg:g"));
-      /** @type {Point} */
-      const at = [x, height(name === "bytes" ? bytes : seconds)];
-      /** @type {SVGGElement} */ (groups.get(key)).append(spot(`ring ${way}`, ...at), spot(`hole ${way}`, ...at));
+      const at = dotAt(x, height(name === "bytes" ? bytes : seconds));
+      const dot = ["ring", "hole"].map((part) => segment(`${part} ${way}`, at));
+      /** @type {SVGGElement} */ (groups.get(key)).append(...dot);
     }
   }
   return groups;
@@ -111,62 +110,43 @@ export function settingOf(model) {
  * One plot: its title with the two numbers, and both ways over queries × keys.
  * @param {Model<Traits>} model
  * @param {Plot} about
+ * @param {...Element} below the axis that both plots share
  */
-export function plot(model, about) {
-  const { title, name, format, words, ends, ticks } = about;
+export function costPlot(model, about, ...below) {
+  const { title, note, name, format, words, ends, ticks } = about;
   const [top, height] = [fromTop(ends), heightOn(about)];
   const groups = measuredDots(model, about, height);
   const measured = make("svg:g");
   /** @type {string | null} */
   let setting = null;
-  /** @param {number} y @param {string} kind */
-  const across = (y, kind) => segment(kind, { x1: 0, x2: 100, y1: top(y), y2: top(y) });
   const lines = WAYS.map((way) => curve(`way ${way}`));
-  const dots = WAYS.map((way) => spot(`here ${way}`, 0, 0));
-  const marker = segment("cost-marker", { y1: 0, y2: 100 });
-  const limit = name === "bytes" ? [across(Math.log2(LAPTOP), "limit")] : [];
-  const picture = graph(
+  const dots = WAYS.map((way) => segment(`here ${way}`));
+  const limit = top(Math.log2(LAPTOP));
+  const isMemory = name === "bytes";
+  const axes = plot(
     "cost-graph",
-    ...ticks.map(([y]) => across(y, "grid-line")),
-    ...limit,
-    marker,
+    ...(isMemory ? [segment("limit", { x1: 0, x2: 100, y1: limit, y2: limit })] : []),
     ...lines.map((line) => line.element),
     measured,
     ...dots,
   );
-  const labels = ruler("vertical");
-  labels.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
-  const warning = make("span", {
-    class: "limit-name",
-    text: "16 GiB: most laptops end here",
-    style: `--at: ${top(Math.log2(LAPTOP))}%`,
-  });
+  axes.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
+  const warning = { class: "limit-name", text: "16 GiB: most laptops end here", style: `--at: ${limit}%` };
+  if (isMemory) axes.element.append(make("span", warning));
   const numbers = WAYS.map(() => make("b"));
-  const keys = WAYS.map((way, i) =>
-    make("span", { class: `cost-key ${way}` }, make("span", { text: `${NAMES[way]} ` }), numbers[i]),
-  );
+  const keys = WAYS.map((way, i) => lineKey(way === "ours" ? "dashed ours" : way, `${NAMES[way]} `, numbers[i]));
   const verdict = make("span", { class: "verdict" });
-  const element = make(
-    "div",
-    { class: "cost-plot", role: "group", "aria-label": title },
-    make("div", { class: "cost-title" }, make("b", { text: title }), ...keys, verdict),
-    make("div", { class: "cost-box" }, picture, labels.element, ...(limit.length ? [warning] : [])),
-  );
+  const { element } = stage(title, { note, about: [...keys, verdict], picture: [axes.element, ...below] });
   /** @param {Cost[]} costs @param {Cost[][]} sweep @param {number} x */
   const paint = (costs, sweep, x) => {
-    put(marker, { x1: x, x2: x });
-    costs.forEach((cost, i) => {
-      const y = height(cost[name]);
-      put(dots[i], dotAt(x, y));
-      put(numbers[i], { text: format(cost[name]) });
+    const now = costs.map((cost) => cost[name]);
+    axes.mark(x);
+    now.forEach((number, i) => {
+      put(dots[i], dotAt(x, height(number)));
+      put(numbers[i], { text: format(number) });
       lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
     });
-    put(verdict, {
-      text: compare(
-        costs.map((cost) => cost[name]),
-        words,
-      ),
-    });
+    put(verdict, { text: compare(now, words) });
     if (setting === settingOf(model)) return;
     setting = settingOf(model);
     measured.replaceChildren(...(groups.has(setting) ? [/** @type {SVGGElement} */ (groups.get(setting))] : []));
