@@ -5,7 +5,7 @@
 import { curve, dotAt, fromLeft, fromTop, lineKey, plot, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
 import { stage } from "../shared/stage.js";
-import { foldedTables, titledTable } from "../shared/tables.js";
+import { foldedTables, formattedRow, titledTable } from "../shared/tables.js";
 import {
   compare,
   formatBytes,
@@ -154,34 +154,6 @@ export function costPlot(model, about, ...below) {
   return { element, paint };
 }
 
-/** @typedef {{value: number | string, text: string}} Content a number, and its text */
-
-/** A row of a table; each number with its text and its full precision. @param {number} count */
-function row(count) {
-  const heading = make("th", { scope: "row" });
-  const cells = Array.from({ length: count }, () => make("td"));
-  /** @param {string} name @param {Content[]} contents */
-  const paint = (name, contents) => {
-    put(heading, { text: name });
-    contents.forEach(({ value, text }, i) => put(cells[i], { text, "data-value": value }));
-  };
-  return { element: make("tr", {}, heading, ...cells), paint };
-}
-
-/**
- * A table with a caption that may change, and the names of its columns.
- * @param {string[]} names
- * @param {{element: HTMLTableRowElement}[]} rows
- */
-function table(names, rows) {
-  const caption = make("caption");
-  const element = titledTable(caption, names, rows);
-  return { caption, body: element.tBodies[0], element };
-}
-
-const counted = (/** @type {number} */ value) => ({ value, text: value.toLocaleString("en") });
-const timed = (/** @type {number} */ value) => ({ value, text: formatSeconds(value) });
-const sized = (/** @type {number} */ value) => ({ value, text: formatBytes(value) });
 const KINDS = {
   product: "multiply-adds in matrix products",
   "multiply-add": "other multiply-adds",
@@ -190,49 +162,40 @@ const KINDS = {
   division: "divisions",
   exponential: "exponentials",
 };
+const formatCount = (/** @type {number} */ count) => count.toLocaleString("en");
+/** @typedef {[name: string, format: (number: number) => string, numberOf: (cost: Cost) => number]} Line */
+/** Rows of a table: operations by kind, all of them, seconds and bytes. @type {Line[]} */
+const LINES = [
+  .../** @type {Line[]} */ (
+    Object.entries(KINDS).map(([kind, name]) => [name, formatCount, ({ counts }) => counts[kind] ?? 0])
+  ),
+  ["all operations", formatCount, (cost) => cost.operations],
+  ["seconds", formatSeconds, (cost) => cost.seconds],
+  ["bytes", formatBytes, (cost) => cost.bytes],
+];
 
-/** @typedef {[name: string, contentOf: (cost: Cost) => Content]} Line a row's name, and its content for a way */
-
-/** The numbers at the chosen sizes: operations by kind, all of them, seconds and bytes. */
+/** The numbers at the chosen sizes. */
 function chosenTable() {
-  const rows = [...Object.keys(KINDS), "all operations", "seconds", "bytes"].map(() => row(2));
-  const { caption, element } = table(["", NAMES.formula, NAMES.ours], rows);
-  put(caption, { text: "operations, predicted time and memory at the sizes chosen" });
-  /** @param {Cost[]} costs */
-  const paint = (costs) => {
-    /** @type {Line[]} */
-    const kinds = Object.entries(KINDS).map(([kind, name]) => [name, ({ counts }) => counted(counts[kind] ?? 0)]);
-    /** @type {Line[]} */
-    const all = [
-      ...kinds,
-      ["all operations", (cost) => counted(cost.operations)],
-      ["seconds", (cost) => timed(cost.seconds)],
-      ["bytes", (cost) => sized(cost.bytes)],
-    ];
-    all.forEach(([name, contentOf], i) => rows[i].paint(name, costs.map(contentOf)));
-  };
+  const rows = LINES.map(([, format]) => formattedRow(2, format));
+  const caption = make("caption", { text: "operations, predicted time and memory at the sizes chosen" });
+  const element = titledTable(caption, ["", NAMES.formula, NAMES.ours], rows);
+  const paint = (/** @type {Cost[]} */ costs) =>
+    LINES.forEach(([name, , numberOf], i) => rows[i].set(name, costs.map(numberOf)));
   return { element, paint };
 }
 
-const COLUMNS = [
-  "queries × keys",
-  ...WAYS.map((way) => `${NAMES[way]}: time`),
-  ...WAYS.map((way) => `${NAMES[way]}: memory`),
-];
-
 /** The numbers of the curves: as many queries as keys. */
 function sweepTable() {
-  const rows = STEPS.map(() => row(4));
-  const { caption, element } = table(COLUMNS, rows);
+  const rows = STEPS.map(() => formattedRow(4, (number, i) => (i < 2 ? formatSeconds : formatBytes)(number)));
+  const columns = ["time", "memory"].flatMap((what) => WAYS.map((way) => `${NAMES[way]}: ${what}`));
+  const caption = make("caption");
+  const element = titledTable(caption, ["queries × keys", ...columns], rows);
   /** @param {Cost[][]} sweep @param {number[]} sizes */
   const paint = (sweep, [batch, , , size]) => {
     put(caption, { text: `curves: predicted at batch ${batch} and size ${size}` });
     sweep.forEach((both, i) => {
-      const side = 2 ** STEPS[i];
-      rows[i].paint(`${side} × ${side}`, [
-        ...both.map(({ seconds }) => timed(seconds)),
-        ...both.map(({ bytes }) => sized(bytes)),
-      ]);
+      const numbers = [...both.map(({ seconds }) => seconds), ...both.map(({ bytes }) => bytes)];
+      rows[i].set(`${2 ** STEPS[i]} × ${2 ** STEPS[i]}`, numbers);
     });
   };
   return { element, paint };
@@ -240,39 +203,34 @@ function sweepTable() {
 
 /** The measured points of this layer and mode, with their sizes. @param {Model<Traits>} model */
 function measuredTable(model) {
-  const { caption, body, element } = table(["measured at", "program", "time", "memory"], []);
+  const caption = make("caption", { text: `dots: measured on ${model.get("machine")}` });
+  const element = titledTable(caption, ["measured at", "program", "time", "memory"], []);
   let shown = "";
   const paint = () => {
     const [layer, mode] = [model.get("layer"), model.get("mode")];
     if (shown === `${layer} ${mode}`) return;
     shown = `${layer} ${mode}`;
-    put(caption, { text: `dots: measured on ${model.get("machine")}` });
     const rows = WAYS.flatMap((way) =>
-      (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, seconds, bytes]) => {
-        const one = row(3);
-        one.paint(`${batch} × ${queries} × ${keys}, size ${size}`, [
-          { value: "", text: NAMES[way] },
-          timed(seconds),
-          sized(bytes),
-        ]);
-        one.element.cells[1].removeAttribute("data-value");
-        return one.element;
+      (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, ...both]) => {
+        const row = formattedRow(3, (number, i) => (i === 1 ? formatSeconds : formatBytes)(number));
+        row.set(`${batch} × ${queries} × ${keys}, size ${size}`, [NAMES[way], ...both]);
+        return row.element;
       }),
     );
-    body.replaceChildren(...rows);
+    element.tBodies[0].replaceChildren(...rows);
   };
   return { element, paint };
 }
 
 /** The numbers behind the picture. @param {Model<Traits>} model */
 export function numberTables(model) {
-  const parts = /** @type {const} */ ([chosenTable(), sweepTable(), measuredTable(model)]);
-  const element = foldedTables(parts.map((part) => part.element));
+  const [chosen, swept, measured] = [chosenTable(), sweepTable(), measuredTable(model)];
+  const element = foldedTables([chosen, swept, measured].map((part) => part.element));
   /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
-    parts[0].paint(costs);
-    parts[1].paint(sweep, sizesOf(model));
-    parts[2].paint();
+    chosen.paint(costs);
+    swept.paint(sweep, sizesOf(model));
+    measured.paint();
   };
   return { element, paint };
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnbook.figures import CostFigure, PositionFigure
-from tests.figures.pooling.cases import few, noisy
+from tests.figures.pooling.cases import noisy
 from tests.figures.position.cases import random
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
 
