@@ -179,14 +179,11 @@ export function formatNeed(bytes) {
   return bytes > LAPTOP ? `${formatBytes(bytes)} (more than most laptops have)` : formatBytes(bytes);
 }
 
-/** The picture in two sentences. @param {Model<Traits>} model */
-export function sentence(model) {
-  const sizes = sizesOf(model);
-  const costs = costsOf(model, sizes);
-  const [bytes, seconds] = [costs.map((cost) => cost.bytes), costs.map((cost) => cost.seconds)];
+/** The sizes, and the memory that they need. @param {Model<Traits>} model @param {Cost[]} costs */
+export function sentence(model, costs) {
+  const [formula, ours] = costs.map(({ bytes }) => bytes);
   return (
-    `${formatSizes(model.get("layer"), sizes)}: the formula needs ${formatNeed(bytes[0])}, ` +
-    `ours ${formatNeed(bytes[1])}: ${compare(bytes, MEMORY_WORDS)}. Predicted time ${formatSeconds(seconds[0])}, ` +
-    `ours ${formatSeconds(seconds[1])}: ${compare(seconds, TIME_WORDS)}.`
+    `${formatSizes(model.get("layer"), sizesOf(model))}: the formula needs ${formatNeed(formula)}, ` +
+    `ours ${formatNeed(ours)}: ${compare([formula, ours], MEMORY_WORDS)}.`
   );
 }

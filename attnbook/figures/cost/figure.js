@@ -2,12 +2,14 @@
 /** @import { Ends, Model, Place } from "../shared/types" */
 /** @import { Choice, ChoiceName, Cost, Layer, SizeName, Traits } from "./types" */
 
-import { ruler } from "../shared/axes.js";
+import { arrangeControls } from "../shared/arrangement.js";
+import { ruler, settingRow } from "../shared/axes.js";
 import { slider } from "../shared/controls.js";
 import { make, put, uniqueName } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
+import { readout } from "../shared/pointing.js";
 import { costsOf, STEPS, sentence, sizesOf, sweepOf, WAYS } from "./counts.js";
-import { LEFT, numberTables, PLOTS, plot, positionOf, settingOf } from "./pieces.js";
+import { costPlot, LEFT, numberTables, PLOTS, positionOf, settingOf } from "./pieces.js";
 
 const CHOICES = {
   layer: { additive: "additive", dot: "dot product" },
@@ -16,9 +18,9 @@ const CHOICES = {
 /** @typedef {{ends: Ends, note: (layer: Layer) => string}} Power what a slider over powers of two is made from */
 /** What each slider sets: the powers of two at its ends, and a word on it. @type {Record<SizeName, Power>} */
 const SLIDERS = {
+  num_queries: { ends: [4, 12], note: () => "" },
+  num_keys: { ends: [4, 12], note: () => "" },
   batch: { ends: [0, 6], note: () => "examples" },
-  num_queries: { ends: [4, 12], note: () => "for each example" },
-  num_keys: { ends: [4, 12], note: () => "for each example" },
   size: {
     ends: [4, 10],
     note: (layer) => (layer === "additive" ? "hidden units of a score" : "numbers in each query and key"),
@@ -34,8 +36,9 @@ function choice(name, options, onChoose) {
   const group = uniqueName();
   const inputs = Object.keys(options).map((value) => make("input", { type: "radio", name: group, value }));
   const labels = Object.values(options).map((text, i) => make("label", {}, inputs[i], make("span", { text })));
+  const radios = make("div", { class: "radios", role: "radiogroup", "aria-label": name }, ...labels);
   inputs.forEach((input) => input.addEventListener("change", () => onChoose(/** @type {Choice} */ (input.value))));
-  const element = make("div", { class: "choice", role: "radiogroup", "aria-label": name }, ...labels);
+  const element = make("div", { class: "setting-row choice" }, make("b", { text: name }), radios);
   /** @param {Choice} chosen */
   const paint = (chosen) => {
     for (const input of inputs) input.checked = input.value === chosen;
@@ -52,7 +55,7 @@ function choice(name, options, onChoose) {
 function powerSlider(name, { ends, note }, onChoose) {
   const control = slider(name, { min: ends[0], max: ends[1], step: 1 }, (step) => onChoose(2 ** step));
   const small = make("small");
-  const element = make("div", { class: "cost-setting" }, control.label, small, control.input);
+  const element = settingRow(control, small);
   /** @param {number} value @param {Layer} layer */
   const paint = (value, layer) => {
     const called = name === "size" ? { additive: "num_hiddens", dot: "d" }[layer] : name;
@@ -77,14 +80,13 @@ function dotsNote(model) {
 
 /** Both plots over one axis of queries × keys. @param {Model<Traits>} model */
 function plotsOf(model) {
-  const plots = PLOTS.map((about) => plot(model, about));
   const below = ruler("below");
   below.paint(
-    STEPS.filter((step) => step % 2 === 0).map((step) => ({ at: LEFT(step), text: `${2 ** step} × ${2 ** step}` })),
+    STEPS.filter((step) => step % 4 === 0).map((step) => ({ at: LEFT(step), text: `${2 ** step} × ${2 ** step}` })),
   );
-  const name = make("small", { class: "cost-axis-name", text: "queries × keys, for each example" });
-  const axis = make("div", { class: "cost-axis" }, below.element, name);
-  const element = make("div", { class: "cost-plots" }, ...plots.map((part) => part.element), axis);
+  const name = make("small", { class: "axis-name", text: "queries × keys, for each example" });
+  const plots = [costPlot(model, PLOTS[0]), costPlot(model, PLOTS[1], below.element, name)];
+  const element = make("div", { class: "charts" }, ...plots.map((part) => part.element));
   /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
     const [, queries, keys] = sizesOf(model);
@@ -93,45 +95,45 @@ function plotsOf(model) {
   return { element, paint };
 }
 
-/** The two choices, and the sliders. @param {Model<Traits>} model */
+/** The controls: of the sizes that the axis shows, and the layer, first. @param {Model<Traits>} model */
 function controlsOf(model) {
   /** @type {<Name extends keyof Traits>(name: Name) => (value: Traits[Name]) => void} */
   const set = (name) => (value) => setterOf(model)(/** @type {Partial<Traits>} */ ({ [name]: value }));
   const choices = /** @type {[ChoiceName, Record<string, string>][]} */ (Object.entries(CHOICES)).map(
-    ([name, options]) => /** @type {const} */ ([name, choice(name, options, set(name))]),
+    ([name, options]) => ({ name, ...choice(name, options, set(name)) }),
   );
-  const sliders = /** @type {[SizeName, Power][]} */ (Object.entries(SLIDERS)).map(
-    ([name, about]) => /** @type {const} */ ([name, powerSlider(name, about, set(name))]),
-  );
-  const top = make("div", { class: "choices" }, ...choices.map(([, part]) => part.element));
-  const bottom = make("div", { class: "cost-settings" }, ...sliders.map(([, part]) => part.element));
+  const sliders = /** @type {[SizeName, Power][]} */ (Object.entries(SLIDERS)).map(([name, about]) => ({
+    name,
+    ...powerSlider(name, about, set(name)),
+  }));
+  const [layer, mode] = choices;
+  const [queries, keys, ...others] = sliders;
+  const { first, more } = arrangeControls(model.get("action"), [mode, ...others]);
+  const top = make("div", { class: "settings" }, ...[layer, queries, keys].map(({ element }) => element), ...first);
+  const note = make("p", { class: "note" });
+  more[0]?.append(note);
   const paint = () => {
-    choices.forEach(([name, part]) => part.paint(model.get(name)));
-    sliders.forEach(([name, part]) => part.paint(model.get(name), model.get("layer")));
+    choices.forEach(({ name, paint: choose }) => choose(model.get(name)));
+    sliders.forEach(({ name, paint: move }) => move(model.get(name), model.get("layer")));
+    put(note, { text: dotsNote(model) });
   };
-  return { top, bottom, paint };
+  return { top, more, paint };
 }
 
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
 function drawCost(place) {
   const { model } = place;
-  const [controls, plots, tables] = [controlsOf(model), plotsOf(model), numberTables(model)];
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const note = make("p", { class: "cost-note" });
-  const elements = [controls.top, plots.element, controls.bottom, readout, note, tables.element];
+  const [controls, plots, tables, answer] = [controlsOf(model), plotsOf(model), numberTables(model), readout()];
+  const elements = [controls.top, plots.element, answer.element, ...controls.more, tables.element];
   const paint = () => {
     const [costs, sweep] = [costsOf(model, sizesOf(model)), sweepOf(model)];
     controls.paint();
     plots.paint(costs, sweep);
     tables.paint(costs, sweep);
-    put(readout, { text: sentence(model) });
-    put(note, { text: dotsNote(model) });
+    answer.set(sentence(model, costs), false);
   };
-  return mountFigure(place, {
-    elements,
-    traits: ["batch", "num_queries", "num_keys", "size", "layer", "mode"],
-    paint,
-  }).close;
+  const traits = ["batch", "num_queries", "num_keys", "size", "layer", "mode"];
+  return mountFigure(place, { elements, traits, paint }).close;
 }
 
 export default { render: drawCost };

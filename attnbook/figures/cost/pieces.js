@@ -1,10 +1,11 @@
 // The cost figure's plots, and the tables of the numbers behind them.
-/** @import { Ends, Model, Point } from "../shared/types" */
+/** @import { Ends, Model } from "../shared/types" */
 /** @import { Cost, Traits, Words } from "./types" */
 
-import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
+import { curve, dotAt, fromLeft, fromTop, lineKey, plot, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
-import { foldedTables, titledTable } from "../shared/tables.js";
+import { stage } from "../shared/stage.js";
+import { foldedTables, formattedRow, titledTable } from "../shared/tables.js";
 import {
   compare,
   formatBytes,
@@ -22,6 +23,7 @@ const NAMES = { formula: "the formula", ours: "ours" };
  * A plot: what it shows of a cost, and how.
  * @typedef {object} Plot
  * @property {string} title
+ * @property {string} note
  * @property {"seconds"|"bytes"} name
  * @property {(number: number) => number} toPower
  * @property {(number: number) => string} format
@@ -32,7 +34,8 @@ const NAMES = { formula: "the formula", ours: "ours" };
 /** The two plots: each with the ends of its axis, as powers, and the text next to it. @type {Plot[]} */
 export const PLOTS = [
   {
-    title: "Time, predicted",
+    title: "Time",
+    note: "predicted",
     name: "seconds",
     toPower: Math.log10,
     format: formatSeconds,
@@ -46,7 +49,8 @@ export const PLOTS = [
     ],
   },
   {
-    title: "Memory at the peak",
+    title: "Memory",
+    note: "at the peak",
     name: "bytes",
     toPower: Math.log2,
     format: formatBytes,
@@ -73,11 +77,6 @@ function heightOn({ ends, toPower }) {
   return (/** @type {number} */ number) => Math.min(100, Math.max(0, top(toPower(number))));
 }
 
-/** A spot: round for the formula, square for ours. @param {string} className @param {number} x @param {number} y */
-function spot(className, x, y) {
-  return segment(className, dotAt(x, y));
-}
-
 /**
  * The measured points of one plot, a group for each setting at which they were measured.
  * @param {Model<Traits>} model
@@ -94,9 +93,9 @@ function measuredDots(model, { name }, height) {
       if (x < 0 || x > 100) continue;
       const key = [layer, mode, batch, size].join();
       if (!groups.has(key)) groups.set(key, make("svg:g"));
-      /** @type {Point} */
-      const at = [x, height(name === "bytes" ? bytes : seconds)];
-      /** @type {SVGGElement} */ (groups.get(key)).append(spot(`ring ${way}`, ...at), spot(`hole ${way}`, ...at));
+      const at = dotAt(x, height(name === "bytes" ? bytes : seconds));
+      const dot = ["ring", "hole"].map((part) => segment(`${part} ${way}`, at));
+      /** @type {SVGGElement} */ (groups.get(key)).append(...dot);
     }
   }
   return groups;
@@ -111,62 +110,43 @@ export function settingOf(model) {
  * One plot: its title with the two numbers, and both ways over queries × keys.
  * @param {Model<Traits>} model
  * @param {Plot} about
+ * @param {...Element} below the axis that both plots share
  */
-export function plot(model, about) {
-  const { title, name, format, words, ends, ticks } = about;
+export function costPlot(model, about, ...below) {
+  const { title, note, name, format, words, ends, ticks } = about;
   const [top, height] = [fromTop(ends), heightOn(about)];
   const groups = measuredDots(model, about, height);
   const measured = make("svg:g");
   /** @type {string | null} */
   let setting = null;
-  /** @param {number} y @param {string} kind */
-  const across = (y, kind) => segment(kind, { x1: 0, x2: 100, y1: top(y), y2: top(y) });
   const lines = WAYS.map((way) => curve(`way ${way}`));
-  const dots = WAYS.map((way) => spot(`here ${way}`, 0, 0));
-  const marker = segment("cost-marker", { y1: 0, y2: 100 });
-  const limit = name === "bytes" ? [across(Math.log2(LAPTOP), "limit")] : [];
-  const picture = graph(
+  const dots = WAYS.map((way) => segment(`here ${way}`));
+  const limit = top(Math.log2(LAPTOP));
+  const isMemory = name === "bytes";
+  const axes = plot(
     "cost-graph",
-    ...ticks.map(([y]) => across(y, "grid-line")),
-    ...limit,
-    marker,
+    ...(isMemory ? [segment("limit", { x1: 0, x2: 100, y1: limit, y2: limit })] : []),
     ...lines.map((line) => line.element),
     measured,
     ...dots,
   );
-  const labels = ruler("vertical");
-  labels.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
-  const warning = make("span", {
-    class: "limit-name",
-    text: "16 GiB: most laptops end here",
-    style: `--at: ${top(Math.log2(LAPTOP))}%`,
-  });
+  axes.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
+  const warning = { class: "limit-name", text: "16 GiB: most laptops end here", style: `--at: ${limit}%` };
+  if (isMemory) axes.element.append(make("span", warning));
   const numbers = WAYS.map(() => make("b"));
-  const keys = WAYS.map((way, i) =>
-    make("span", { class: `cost-key ${way}` }, make("span", { text: `${NAMES[way]} ` }), numbers[i]),
-  );
+  const keys = WAYS.map((way, i) => lineKey(way === "ours" ? "dashed ours" : way, `${NAMES[way]} `, numbers[i]));
   const verdict = make("span", { class: "verdict" });
-  const element = make(
-    "div",
-    { class: "cost-plot", role: "group", "aria-label": title },
-    make("div", { class: "cost-title" }, make("b", { text: title }), ...keys, verdict),
-    make("div", { class: "cost-box" }, picture, labels.element, ...(limit.length ? [warning] : [])),
-  );
+  const { element } = stage(title, { note, about: [...keys, verdict], picture: [axes.element, ...below] });
   /** @param {Cost[]} costs @param {Cost[][]} sweep @param {number} x */
   const paint = (costs, sweep, x) => {
-    put(marker, { x1: x, x2: x });
-    costs.forEach((cost, i) => {
-      const y = height(cost[name]);
-      put(dots[i], dotAt(x, y));
-      put(numbers[i], { text: format(cost[name]) });
+    const now = costs.map((cost) => cost[name]);
+    axes.mark(x);
+    now.forEach((number, i) => {
+      put(dots[i], dotAt(x, height(number)));
+      put(numbers[i], { text: format(number) });
       lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
     });
-    put(verdict, {
-      text: compare(
-        costs.map((cost) => cost[name]),
-        words,
-      ),
-    });
+    put(verdict, { text: compare(now, words) });
     if (setting === settingOf(model)) return;
     setting = settingOf(model);
     measured.replaceChildren(...(groups.has(setting) ? [/** @type {SVGGElement} */ (groups.get(setting))] : []));
@@ -174,34 +154,6 @@ export function plot(model, about) {
   return { element, paint };
 }
 
-/** @typedef {{value: number | string, text: string}} Content a number, and its text */
-
-/** A row of a table; each number with its text and its full precision. @param {number} count */
-function row(count) {
-  const heading = make("th", { scope: "row" });
-  const cells = Array.from({ length: count }, () => make("td"));
-  /** @param {string} name @param {Content[]} contents */
-  const paint = (name, contents) => {
-    put(heading, { text: name });
-    contents.forEach(({ value, text }, i) => put(cells[i], { text, "data-value": value }));
-  };
-  return { element: make("tr", {}, heading, ...cells), paint };
-}
-
-/**
- * A table with a caption that may change, and the names of its columns.
- * @param {string[]} names
- * @param {{element: HTMLTableRowElement}[]} rows
- */
-function table(names, rows) {
-  const caption = make("caption");
-  const element = titledTable(caption, names, rows);
-  return { caption, body: element.tBodies[0], element };
-}
-
-const counted = (/** @type {number} */ value) => ({ value, text: value.toLocaleString("en") });
-const timed = (/** @type {number} */ value) => ({ value, text: formatSeconds(value) });
-const sized = (/** @type {number} */ value) => ({ value, text: formatBytes(value) });
 const KINDS = {
   product: "multiply-adds in matrix products",
   "multiply-add": "other multiply-adds",
@@ -210,49 +162,40 @@ const KINDS = {
   division: "divisions",
   exponential: "exponentials",
 };
+const formatCount = (/** @type {number} */ count) => count.toLocaleString("en");
+/** @typedef {[name: string, format: (number: number) => string, numberOf: (cost: Cost) => number]} Line */
+/** Rows of a table: operations by kind, all of them, seconds and bytes. @type {Line[]} */
+const LINES = [
+  .../** @type {Line[]} */ (
+    Object.entries(KINDS).map(([kind, name]) => [name, formatCount, ({ counts }) => counts[kind] ?? 0])
+  ),
+  ["all operations", formatCount, (cost) => cost.operations],
+  ["seconds", formatSeconds, (cost) => cost.seconds],
+  ["bytes", formatBytes, (cost) => cost.bytes],
+];
 
-/** @typedef {[name: string, contentOf: (cost: Cost) => Content]} Line a row's name, and its content for a way */
-
-/** The numbers at the chosen sizes: operations by kind, all of them, seconds and bytes. */
+/** The numbers at the chosen sizes. */
 function chosenTable() {
-  const rows = [...Object.keys(KINDS), "all operations", "seconds", "bytes"].map(() => row(2));
-  const { caption, element } = table(["", NAMES.formula, NAMES.ours], rows);
-  put(caption, { text: "operations, predicted time and memory at the sizes chosen" });
-  /** @param {Cost[]} costs */
-  const paint = (costs) => {
-    /** @type {Line[]} */
-    const kinds = Object.entries(KINDS).map(([kind, name]) => [name, ({ counts }) => counted(counts[kind] ?? 0)]);
-    /** @type {Line[]} */
-    const all = [
-      ...kinds,
-      ["all operations", (cost) => counted(cost.operations)],
-      ["seconds", (cost) => timed(cost.seconds)],
-      ["bytes", (cost) => sized(cost.bytes)],
-    ];
-    all.forEach(([name, contentOf], i) => rows[i].paint(name, costs.map(contentOf)));
-  };
+  const rows = LINES.map(([, format]) => formattedRow(2, format));
+  const caption = make("caption", { text: "operations, predicted time and memory at the sizes chosen" });
+  const element = titledTable(caption, ["", NAMES.formula, NAMES.ours], rows);
+  const paint = (/** @type {Cost[]} */ costs) =>
+    LINES.forEach(([name, , numberOf], i) => rows[i].set(name, costs.map(numberOf)));
   return { element, paint };
 }
 
-const COLUMNS = [
-  "queries × keys",
-  ...WAYS.map((way) => `${NAMES[way]}: time`),
-  ...WAYS.map((way) => `${NAMES[way]}: memory`),
-];
-
 /** The numbers of the curves: as many queries as keys. */
 function sweepTable() {
-  const rows = STEPS.map(() => row(4));
-  const { caption, element } = table(COLUMNS, rows);
+  const rows = STEPS.map(() => formattedRow(4, (number, i) => (i < 2 ? formatSeconds : formatBytes)(number)));
+  const columns = ["time", "memory"].flatMap((what) => WAYS.map((way) => `${NAMES[way]}: ${what}`));
+  const caption = make("caption");
+  const element = titledTable(caption, ["queries × keys", ...columns], rows);
   /** @param {Cost[][]} sweep @param {number[]} sizes */
   const paint = (sweep, [batch, , , size]) => {
     put(caption, { text: `curves: predicted at batch ${batch} and size ${size}` });
     sweep.forEach((both, i) => {
-      const side = 2 ** STEPS[i];
-      rows[i].paint(`${side} × ${side}`, [
-        ...both.map(({ seconds }) => timed(seconds)),
-        ...both.map(({ bytes }) => sized(bytes)),
-      ]);
+      const numbers = [...both.map(({ seconds }) => seconds), ...both.map(({ bytes }) => bytes)];
+      rows[i].set(`${2 ** STEPS[i]} × ${2 ** STEPS[i]}`, numbers);
     });
   };
   return { element, paint };
@@ -260,39 +203,34 @@ function sweepTable() {
 
 /** The measured points of this layer and mode, with their sizes. @param {Model<Traits>} model */
 function measuredTable(model) {
-  const { caption, body, element } = table(["measured at", "program", "time", "memory"], []);
+  const caption = make("caption", { text: `dots: measured on ${model.get("machine")}` });
+  const element = titledTable(caption, ["measured at", "program", "time", "memory"], []);
   let shown = "";
   const paint = () => {
     const [layer, mode] = [model.get("layer"), model.get("mode")];
     if (shown === `${layer} ${mode}`) return;
     shown = `${layer} ${mode}`;
-    put(caption, { text: `dots: measured on ${model.get("machine")}` });
     const rows = WAYS.flatMap((way) =>
-      (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, seconds, bytes]) => {
-        const one = row(3);
-        one.paint(`${batch} × ${queries} × ${keys}, size ${size}`, [
-          { value: "", text: NAMES[way] },
-          timed(seconds),
-          sized(bytes),
-        ]);
-        one.element.cells[1].removeAttribute("data-value");
-        return one.element;
+      (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, ...both]) => {
+        const row = formattedRow(3, (number, i) => (i === 1 ? formatSeconds : formatBytes)(number));
+        row.set(`${batch} × ${queries} × ${keys}, size ${size}`, [NAMES[way], ...both]);
+        return row.element;
       }),
     );
-    body.replaceChildren(...rows);
+    element.tBodies[0].replaceChildren(...rows);
   };
   return { element, paint };
 }
 
 /** The numbers behind the picture. @param {Model<Traits>} model */
 export function numberTables(model) {
-  const parts = /** @type {const} */ ([chosenTable(), sweepTable(), measuredTable(model)]);
-  const element = foldedTables(parts.map((part) => part.element));
+  const [chosen, swept, measured] = [chosenTable(), sweepTable(), measuredTable(model)];
+  const element = foldedTables([chosen, swept, measured].map((part) => part.element));
   /** @param {Cost[]} costs @param {Cost[][]} sweep */
   const paint = (costs, sweep) => {
-    parts[0].paint(costs);
-    parts[1].paint(sweep, sizesOf(model));
-    parts[2].paint();
+    chosen.paint(costs);
+    swept.paint(sweep, sizesOf(model));
+    measured.paint();
   };
   return { element, paint };
 }

@@ -1,13 +1,19 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
 /** @import { Model, Place, Point, Shown, Slider } from "../shared/types" */
 /** @import { Answer, Layout } from "./types" */
+import { arrangeControls } from "../shared/arrangement.js";
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
-import { fromLeft, ruler, ticks } from "../shared/axes.js";
+import { fromLeft, lineKey, ruler, settingRow, ticks } from "../shared/axes.js";
+import { contributions } from "../shared/contributions.js";
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { keyColor } from "../shared/key_axis.js";
+import { keyColor, span } from "../shared/key_axis.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { formatExact, keyTicks, numbersOf, scorePicture, valuePicture, weightPicture } from "./pieces.js";
+import { pointing, readout } from "../shared/pointing.js";
+import { stage } from "../shared/stage.js";
+import { formatExact, keyWalk, numbersOf, scorePicture, valuePicture, weightPicture } from "./pieces.js";
+
+const SCORE = "-(q - k)² / (2 width²)";
 
 /**
  * The traits of the figure.
@@ -94,44 +100,28 @@ export function describeSharing(weights) {
 }
 
 /**
- * What all pieces draw with: the points, from left to right, their colours and the axis.
+ * What all pieces draw with: the points, from left to right, their colors and the axis.
  * @param {Model<Traits>} model
  * @returns {Layout}
  */
 function layoutOf(model) {
-  const [points, truth] = [model.get("points"), model.get("truth")];
-  const keys = points.map(([key]) => key);
-  const order = keys.map((_, i) => i).sort((a, b) => keys[a] - keys[b]);
-  /** @type {string[]} */
-  const colors = [];
-  order.forEach((i, rank) => {
-    colors[i] = keyColor(rank, keys.length);
-  });
+  const [given, truth] = [model.get("points"), model.get("truth")];
+  const order = given.map((_, i) => i).sort((a, b) => given[a][0] - given[b][0]);
+  const points = order.map((i) => given[i]);
+  const colors = points.map((_, i) => keyColor(i, points.length));
   const [low, high, step] = model.get("axis");
   const names = [model.get("key_name"), model.get("value_name")];
   // One digit more than a step of the query needs.
   const digits = Math.min(100, Math.max(0, 1 - Math.floor(Math.log10(step))));
   const formatKey = (/** @type {number} */ key) => String(Number(key.toFixed(digits)));
+  const keys = points.map(([key]) => key);
   return { points, truth, keys, order, colors, names, formatKey, range: [low, high], x: fromLeft([low, high]) };
 }
 
 /** The numbers of a key, in words. @param {Layout} layout @param {Answer} row @param {number} i */
 function describeKey({ points, names, formatKey }, { scores, weights }, i) {
   const [key, value] = points[i];
-  return `${names[0]} ${formatKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${Number(value.toPrecision(6))}`;
-}
-
-/**
- * One stage over the axis: its name, its notes, and its picture.
- * @param {string} name
- * @param {Element[]} notes
- * @param {...Element} content
- */
-function stage(name, notes, ...content) {
-  const [atKey, atQuery] = ["at-key", "at-query"].map((mark) => make("div", { class: mark, "aria-hidden": true }));
-  const heading = make("div", { class: "stage-name" }, ...(name ? [make("b", { text: name })] : []), ...notes);
-  const shown = make("div", { class: "stage-picture" }, atKey, ...content, atQuery);
-  return { element: make("div", { class: "stage" }, heading, shown), atKey, atQuery };
+  return `${names[0]} ${formatKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${short(value)}`;
 }
 
 /** The sliders, each with its text and its present step. @param {Model<Traits>} model */
@@ -154,118 +144,84 @@ function controlsOf(model) {
 }
 
 /**
- * The stages over their axis: the scores, the weights, the values, and the axis itself.
+ * The query's slider and the three stages, all over one axis, and the output as a sum.
  * @param {Layout} layout
  * @param {Slider} control the query's
- * @param {Record<"scores"|"weights"|"values", {element: Element}>} drawn
- * @param {Record<"total"|"shared"|"output", Element>} texts
- * @param {(key: number) => void} onPoint
+ * @param {(key: number) => void} onWalk
  */
-function stagesOf(layout, control, drawn, texts, onPoint) {
-  const note = (/** @type {string} */ text) => make("span", { text });
-  const dots = `dots: ${layout.names[1]} at each ${layout.names[0]}`;
-  const legend = [dots, "solid: output of any query", ...(layout.truth.length ? ["dashed: truth"] : [])];
-  const smalls = legend.map((text) => make("small", { text }));
-  const below = ruler("below");
-  below.paint(ticks(...layout.range, 6, 30).map((tick) => ({ at: layout.x(tick), text: String(tick) })));
-  const name = make("small", { class: "axis-name", text: layout.names[0] });
-  const { ticks: marks, walk } = keyTicks(layout, onPoint);
-  return [
-    stage(
-      "Scoring",
-      [note("-(q - k)² / (2 width²)"), make("small", { text: "bar: the width, to either side" })],
-      drawn.scores.element,
-    ),
-    stage("Weighting", [texts.total, texts.shared], drawn.weights.element),
-    stage("Pooling", [note("values × weights"), ...smalls, texts.output], drawn.values.element),
-    stage("", [control.label, name], marks, control.input, walk, below.element),
+function bandsOf(layout, control, onWalk) {
+  const { names, truth, points, keys, range, x } = layout;
+  const values = points.map(([, value]) => value);
+  const drawn = [scorePicture(layout), weightPicture(layout), valuePicture(layout)];
+  const [scoreElement, weightElement, valueElement] = drawn.map(({ element }) => element);
+  const [axis, shared, name] = [ruler("below"), make("span"), make("small", { text: names[0] })];
+  axis.paint(ticks(...range, 6, 30).map((tick) => ({ at: x(tick), text: String(tick) })));
+  const lines = [lineKey("dot", names[1]), lineKey("solid", "outputs")];
+  if (truth.length) lines.push(lineKey("dashed truth", "truth"));
+  const stages = [
+    stage("", { className: "axis", about: [control.label, name], picture: [control.input] }),
+    stage("Scoring", { note: SCORE, about: [lineKey("solid", "width")], picture: [scoreElement] }),
+    stage("Weighting", { about: [shared], picture: [weightElement, keyWalk(layout, onWalk)] }),
+    stage("Pooling", { note: "weights · values", about: lines, picture: [valueElement, axis.element] }),
   ];
-}
-
-/**
- * Follow the pointer to the key that is nearest along the axis.
- * @param {HTMLElement} bands
- * @param {Layout} layout
- * @param {Element} picture as wide as the axis
- * @param {(key: number | null) => void} onPoint
- */
-function pointNearest(bands, { keys, x }, picture, onPoint) {
-  const pointHere = (/** @type {PointerEvent} */ event) => {
-    if (/** @type {Element} */ (event.target).matches("input")) return; // dragging a slider does not point at a key
-    const box = picture.getBoundingClientRect();
-    const at = (100 * (event.clientX - box.left)) / box.width;
-    const far = (/** @type {number} */ i) => Math.abs(x(keys[i]) - at);
-    if (at >= 0 && at <= 100) onPoint(keys.reduce((best, _, i) => (far(i) < far(best) ? i : best), 0));
-  };
-  bands.addEventListener("pointermove", pointHere);
-  bands.addEventListener("pointerdown", pointHere);
-  bands.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") onPoint(null); // a finger leaves as soon as it is lifted
-  });
-}
-
-/**
- * The stages, and the text about the key under the pointer.
- * @param {Model<Traits>} model
- * @param {{query: Slider}} controls
- */
-function picture(model, controls) {
-  const layout = layoutOf(model);
-  const drawn = { scores: scorePicture(layout), weights: weightPicture(layout), values: valuePicture(layout) };
-  const texts = { shared: make("span"), total: make("span"), output: make("b", { class: "output-text" }) };
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  /** @type {[number | null, Answer, ({width: number} & ReturnType<typeof sweep>) | null]} */
-  let [pointed, row, swept] = [null, rowOf(model), null];
-  const read = () =>
-    put(readout, { text: pointed === null ? "Point at a key for its numbers." : describeKey(layout, row, pointed) });
-  const point = (/** @type {number | null} */ i) => {
-    pointed = i;
-    stages.forEach(({ atKey }) => {
-      atKey.hidden = i === null;
-      if (i !== null) atKey.style.left = `${layout.x(layout.keys[i])}%`;
-    });
-    read();
-  };
-  const stages = stagesOf(layout, controls.query, drawn, texts, point);
-  const bands = make("div", { class: "bands" }, ...stages.map(({ element }) => element));
-  pointNearest(bands, layout, drawn.scores.element, point);
-  const paint = (/** @type {Answer} */ now) => {
-    row = now;
-    if (row.width !== swept?.width) {
-      swept = { width: row.width, ...sweep(model) };
-      drawn.values.paintCurve(swept.curve);
-    }
+  const output = contributions("output", keys.length, span(values));
+  const outputRow = make("div", { class: "output" }, ...output.elements);
+  const element = make("div", { class: "bands charts" }, ...stages.map((each) => each.element), outputRow);
+  /** @param {Answer} row @param {ReturnType<typeof sweep>} sweep */
+  const paint = (row, { curve, usual }) => {
     // One scale for most queries at this width, so that changes of a weight are visible.
-    const top = Number(Math.max(Math.min(1, 1.25 * swept.usual), ...row.weights).toPrecision(2));
-    Object.values(drawn).forEach((part) => part.paint(row, top));
-    stages.forEach(({ atQuery }) => (atQuery.style.left = `${layout.x(row.query)}%`));
-    put(texts.shared, { text: describeSharing(row.weights) });
-    put(texts.total, { text: `softmax: total ${decimals(row.weights.reduce((a, b) => a + b, 0))}` });
-    put(texts.output, { text: `output ${decimals(row.output)}` });
-    read();
+    const top = Number(Math.max(Math.min(1, 1.25 * usual), ...row.weights).toPrecision(2));
+    for (const part of drawn) {
+      part.paint(row, top, curve);
+      part.mark(x(row.query));
+    }
+    output.paint(row.weights, values, row.output);
+    stages[2].setNote(`softmax: total ${decimals(row.weights.reduce((a, b) => a + b, 0))}`);
+    put(shared, { text: describeSharing(row.weights) });
   };
-  point(null);
-  return { elements: [bands, readout], layout, paint };
+  /** @param {number} key */
+  const point = (key) => drawn.forEach((part) => part.point(x(keys[key])));
+  return { element, paint, point };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
-function drawPooling(context) {
-  const { model } = context;
-  const controls = controlsOf(model);
-  const shown = picture(model, controls);
-  const table = numbersOf(shown.layout);
-  const note = make("small", { text: "how far from the query keys still count" });
-  const width = make("div", { class: "width-control" }, controls.width.label, controls.width.input, note);
-  const paint = () => {
-    const row = rowOf(model);
-    [controls, shown, table].forEach((part) => part.paint(row));
+/** The key nearest to a share of the axis. @param {Layout} layout @returns {(share: number) => number} */
+function nearestIn({ keys, range: [low, high] }) {
+  return (share) => {
+    const far = keys.map((key) => Math.abs(key - low - share * (high - low)));
+    return far.indexOf(Math.min(...far));
   };
-  return mountFigure(context, {
-    elements: [shown.elements[0], width, shown.elements[1], table.element],
-    traits: ["query", "width"],
-    paint,
-    extraClass: model.get("points").length > 64 ? "crowded-points" : "",
-  }).close;
+}
+
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
+function drawPooling(place) {
+  const { model } = place;
+  const [layout, controls, answer] = [layoutOf(model), controlsOf(model), readout()];
+  const [bands, table] = [bandsOf(layout, controls.query, (key) => target.point(key)), numbersOf(layout)];
+  /** @type {[Answer, ({width: number} & ReturnType<typeof sweep>) | null]} */
+  let [row, swept] = [rowOf(model), null];
+  const read = () => {
+    const pointed = target.pointed();
+    const key = pointed ?? row.weights.indexOf(Math.max(...row.weights));
+    bands.point(key);
+    answer.set(`${pointed === null ? "Largest weight: " : ""}${describeKey(layout, row, key)}`, pointed !== null);
+  };
+  const paint = () => {
+    const now = rowOf(model);
+    const sort = (/** @type {number[]} */ numbers) => layout.order.map((i) => numbers[i]);
+    row = { ...now, scores: sort(now.scores), weights: sort(now.weights) };
+    if (row.width !== swept?.width) swept = { width: row.width, ...sweep(model) };
+    bands.paint(row, swept);
+    controls.paint(row);
+    table.paint(row);
+    read();
+  };
+  const note = make("small", { text: "how far from the query keys still count" });
+  const settings = [{ name: "width", element: settingRow(controls.width, note) }];
+  const { first, more } = arrangeControls(model.get("action"), settings);
+  const root = make("div", {}, ...first, bands.element, answer.element, ...more, table.element);
+  const target = pointing(root, read, nearestIn(layout));
+  const extraClass = layout.keys.length > 64 ? "crowded-points" : "";
+  return mountFigure(place, { elements: [root], traits: ["query", "width"], paint, extraClass }).close;
 }
 
 export default { render: drawPooling };

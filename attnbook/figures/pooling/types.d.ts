@@ -1,7 +1,7 @@
 // The types of the pooling figure, for tsc only.
 import type { Ends, Point } from "../shared/types";
 
-/** What all parts draw with; `keys` and `colors` in the order of the points, `order` from left to right. */
+/** What all parts draw with, from left to right; `order` has the index of each point in the trait. */
 export interface Layout {
   points: Point[];
   truth: Point[];

@@ -4,6 +4,8 @@
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
+import { readout } from "../shared/pointing.js";
+import { stage } from "../shared/stage.js";
 import { chart, clocks, formatSum, numberTables } from "./pieces.js";
 import { pose, sweep } from "./rotation.js";
 
@@ -12,7 +14,7 @@ const MOST_TERMS = 4; // in a written sum
 /** The names of the figure's parts. @param {Fixed} fixed */
 export function wordsOf({ query }) {
   return query.length
-    ? { names: ["query", "key"], dot: "query · key", note: "p - q: how many positions the key is before the query" }
+    ? { names: ["query", "key"], dot: "query · key", note: "p - q: below 0, the key comes later" }
     : { names: ["p", "q"], dot: "dot product", note: "p - q: how far apart the two are" };
 }
 
@@ -23,24 +25,32 @@ export function sentence(name, { products, dot }) {
 }
 
 /**
- * The slider that moves both positions.
- * @param {string[]} names of the two vectors
+ * The sliders: one moves both positions, the other their distance on the chart's axis.
+ * @param {Fixed} fixed
  * @param {number} positions
- * @param {(start: number) => void} onMove
+ * @param {(changes: Partial<Traits>) => void} set
  */
-function positionSlider(names, positions, onMove) {
-  const control = slider("move both positions", { min: 0, max: positions - 1, step: 1 }, onMove);
-  const where = names.map((name, side) => make("b", { class: `side-${side}`, text: name }));
-  const numbers = ["p", "q"].map(() => make("span"));
-  const ends = names.map((_, side) => make("span", { class: "end" }, where[side], numbers[side]));
-  const label = make("div", { class: "both-label" }, make("span", { text: "Move both" }), ...ends);
-  const letters = names[0] === "p" ? ["", ""] : ["at p", "at q"];
-  /** @param {number} start @param {[number, number]} positions */
-  const paint = (start, positions) => {
-    control.set(start, `p = ${positions[0]}, q = ${positions[1]}`);
-    positions.forEach((position, side) => put(numbers[side], { text: ` ${letters[side]} = ${position}` }));
+function sliders(fixed, positions, set) {
+  const { names, note } = wordsOf(fixed);
+  const both = slider("move both positions", { min: 0, max: positions - 1, step: 1 }, (start) => set({ start }));
+  const range = { min: -fixed.reach, max: fixed.reach, step: 1 };
+  const far = slider("distance", range, (distance) => set({ distance }));
+  const numbers = names.map(() => make("span"));
+  const ends = names.map((text, side) => make("span", {}, make("b", { text, class: `side-${side}` }), numbers[side]));
+  const title = make("div", { class: "both" }, make("b", { text: "Move both" }), ...ends);
+  const notes = [far.label, make("small", { text: note })];
+  const rows = [
+    stage("", { className: "axis", about: [title], picture: [both.input] }),
+    stage("", { className: "axis", about: notes, picture: [far.input] }),
+  ];
+  /** @param {number} start @param {[p: number, q: number]} pair */
+  const paint = (start, [p, q]) => {
+    both.set(start, `p = ${p}, q = ${q}`);
+    far.set(p - q, String(p - q));
+    const letters = names[0] === "p" ? ["", ""] : [" p", " q"];
+    [p, q].forEach((position, side) => put(numbers[side], { text: `${letters[side]} = ${position}` }));
   };
-  return { element: make("div", { class: "both" }, label, control.input), paint };
+  return { elements: rows.map(({ element }) => element), paint };
 }
 
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
@@ -48,24 +58,22 @@ function drawFigure(context) {
   const { model } = context;
   const [size, reach, query, key] = [model.get("size"), model.get("reach"), model.get("query"), model.get("key")];
   const fixed = { size, reach, query, key };
-  const set = setterOf(model);
-  const { names, dot, note } = wordsOf(fixed);
-  const both = positionSlider(names, model.get("positions"), (start) => set({ start }));
-  const hands = clocks(pose(fixed, 0, 0), names);
-  const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const plot = chart(fixed, note, (distance) => set({ distance }));
+  const { names, dot } = wordsOf(fixed);
+  const controls = sliders(fixed, model.get("positions"), setterOf(model));
+  const [hands, plot, answer] = [clocks(pose(fixed, 0, 0), names), chart(fixed), readout()];
   const tables = numberTables(fixed, names);
-  const elements = [both.element, hands.element, readout, plot.element, tables.element];
+  const bands = make("div", { class: "charts" }, ...controls.elements, hands.element, plot.element);
   const paint = () => {
     const start = model.get("start");
     const now = pose(fixed, start, model.get("distance"));
     const along = sweep(fixed, start);
-    both.paint(start, now.positions);
+    controls.paint(start, now.positions);
     hands.paint(now);
-    put(readout, { text: sentence(dot, now) });
     plot.paint(now, along);
+    answer.set(sentence(dot, now), false);
     tables.paint(now, along, start);
   };
+  const elements = [bands, answer.element, tables.element];
   return mountFigure(context, { elements, traits: ["start", "distance"], paint }).close;
 }
 

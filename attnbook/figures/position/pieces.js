@@ -1,14 +1,16 @@
 // The parts of the position figure: clocks, the curve over the distances, and the tables.
 /** @import { Ends } from "../shared/types" */
 /** @import { Fixed, Pose } from "./types" */
-import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment, ticks } from "../shared/axes.js";
-import { decimals, slider } from "../shared/controls.js";
+import { curve, dotAt, fromLeft, fromTop, plot, ruler, segment, ticks } from "../shared/axes.js";
+import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { span } from "../shared/key_axis.js";
+import { stage } from "../shared/stage.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { distancesOf, sweep } from "./rotation.js";
 
 const FACE = 44; // of 50: the length of the longest hand
+const MOST_CLOCKS = 4; // in a row
 const WEDGE = 22;
 const ROOM = 0.08; // beyond the lowest and the highest dot product
 const HEAD = 16; // a shorter hand has a smaller head
@@ -55,34 +57,23 @@ function wedge(tips) {
 /**
  * A clock for one pair of numbers: both hands, their numbers, and their part of the dot product.
  * @param {number} pair
- * @param {string[]} names of the two vectors
  * @param {number} scale
  */
-function clock(pair, names, scale) {
+function clock(pair, scale) {
   const slice = make("svg:path", { class: "wedge" });
   const hands = [0, 1].map(hand);
   const face = make("svg:circle", { r: FACE, class: "face" });
   const box = { viewBox: "-50 -50 100 100", class: "clock", "aria-hidden": true };
   const picture = make("svg:svg", box, face, slice, ...hands.map((one) => one.element));
-  const rows = names.map((text, side) => {
-    const cells = [make("span"), make("span")];
-    const name = make("b", { text, class: `side-${side}` });
-    return { cells, element: make("div", { class: "pair-row" }, name, ...cells) };
-  });
-  const adds = make("span");
-  const last = make("div", { class: "pair-row adds" }, make("span", { text: "adds" }), adds);
-  const element = make(
-    "div",
-    { class: "pair" },
-    make("small", { text: `pair ${pair}` }),
-    picture,
-    make("div", { class: "pair-numbers" }, ...rows.map((row) => row.element), last),
-  );
+  const cells = [0, 1].map(() => [make("span"), make("span")]);
+  const [title, adds] = [make("small", { text: `pair ${pair}` }), make("span", { class: "adds" })];
+  const rows = cells.map((numbers) => make("div", {}, ...numbers));
+  const element = make("div", { class: "pair" }, title, picture, ...rows, adds);
   /** @param {Pose} pose */
   const paint = ({ vectors, products }) => {
     const tips = vectors.map((vector, side) => {
       const numbers = [vector[2 * pair], vector[2 * pair + 1]];
-      numbers.forEach((number, i) => put(rows[side].cells[i], { text: decimals(number) }));
+      numbers.forEach((number, i) => put(cells[side][i], { text: decimals(number) }));
       const [x, y] = numbers.map((number) => Number(((FACE * number) / scale).toFixed(3)) || 0);
       hands[side].paint(x, -y || 0);
       return /** @type {[number, number]} */ ([x, -y || 0]);
@@ -93,47 +84,37 @@ function clock(pair, names, scale) {
   return { element, paint };
 }
 
-/** All clocks. @param {Pose} first @param {string[]} names */
+/** All clocks, a few in a row, and the names of their numbers. @param {Pose} first @param {string[]} names */
 export function clocks(first, names) {
-  const all = first.products.map((_, pair) => clock(pair, names, longest(first)));
-  const element = make("div", { class: "clocks" }, ...all.map((one) => one.element));
+  const all = first.products.map((_, pair) => clock(pair, longest(first)));
+  const rows = Array.from({ length: Math.ceil(all.length / MOST_CLOCKS) }, (_, row) => {
+    const titles = names.map((text, side) => make("b", { text, class: `side-${side}` }));
+    const above = [make("span"), make("span")]; // next to the pair's name, and to its clock
+    const last = make("span", { class: "adds", text: "adds" });
+    const titleColumn = make("div", { class: "pair" }, ...above, ...titles, last);
+    const some = all.slice(row * MOST_CLOCKS, (row + 1) * MOST_CLOCKS);
+    const columns = { style: `--pairs: ${Math.min(MOST_CLOCKS, all.length)}` };
+    return make("div", { class: "clocks", ...columns }, titleColumn, ...some.map((one) => one.element));
+  });
+  const { element } = stage("Vectors", { note: "a clock for each pair", picture: rows });
   return { element, paint: (/** @type {Pose} */ pose) => all.forEach((one) => one.paint(pose)) };
 }
 
-/**
- * The dot product at each distance, and below it the slider on the same axis.
- * @param {Fixed} fixed
- * @param {string} note the meaning of the distance
- * @param {(distance: number) => void} onMove
- */
-export function chart(fixed, note, onMove) {
+/** The dot product at each distance. @param {Fixed} fixed */
+export function chart(fixed) {
   const ends = endsOf(fixed);
   const [left, top] = [fromLeft([-fixed.reach, fixed.reach]), fromTop(ends)];
-  const marker = segment("marker", { y1: 0, y2: 100 });
-  const zero = segment("grid", { x1: 0, x2: 100, y1: top(0), y2: top(0) });
-  const middle = segment("grid", { x1: left(0), x2: left(0), y1: 0, y2: 100 });
-  const [line, dot] = [curve("line"), segment("dot")];
-  const [below, vertical] = [ruler("below"), ruler("vertical")];
-  const control = slider("distance", { min: -fixed.reach, max: fixed.reach, step: 1 }, onMove);
-  const title = make("b");
-  const element = make(
-    "div",
-    { class: "chart" },
-    title,
-    make("div", { class: "curve-box" }, graph("curve", zero, middle, marker, line.element, dot), vertical.element),
-    make("div", { class: "curve-axis" }, below.element, control.input),
-    make("div", { class: "chart-setting" }, control.label, make("small", { text: note })),
-  );
-  vertical.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
+  const [line, dot, below] = [curve("line"), segment("dot"), ruler("below")];
+  const axes = plot("curve", line.element, dot);
+  axes.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
   below.paint(ticks(-fixed.reach, fixed.reach).map((x) => ({ at: left(x), text: String(x) })));
+  const { element, setNote } = stage("Dot product", { picture: [axes.element, below.element] });
   /** @param {Pose} pose @param {number[]} along */
   const paint = ({ positions: [p, q], dot: now }, along) => {
-    const distance = p - q;
     line.paint(along.map((y, i) => [left(i - fixed.reach), top(y)]));
-    put(marker, { x1: left(distance), x2: left(distance) });
-    put(dot, dotAt(left(distance), top(now)));
-    put(title, { text: `Dot product ${decimals(now)} at distance ${distance}` });
-    control.set(distance, String(distance));
+    axes.mark(left(p - q));
+    put(dot, dotAt(left(p - q), top(now)));
+    setNote(`${decimals(now)} at distance ${p - q}`);
   };
   return { element, paint };
 }

@@ -1,6 +1,6 @@
 // Drawing over axes of numbers. A graph's lines and dots have the same width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
-/** @import { Attributes, Ends, Point } from "./types" */
+/** @import { Attributes, Ends, Point, Slider } from "./types" */
 import { make, put } from "./elements.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
@@ -97,21 +97,61 @@ export function dotAt(x, y) {
 /**
  * The labels of an axis, each centred on its number, next to a graph or below it.
  * @param {"below"|"vertical"} side
- * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => void}}
+ * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => boolean}}
  */
 export function ruler(side) {
   const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
   let last = "";
-  /** @param {Label[]} labels */
+  /** @param {Label[]} labels @returns {boolean} whether they are others than before */
   const paint = (labels) => {
     const now = JSON.stringify(labels);
-    if (now === last) return;
+    if (now === last) return false;
     last = now;
     element.replaceChildren(
       ...labels.map(({ at, text }) =>
         make("span", { text, style: `--at: ${at.toFixed(3)}%; --half: ${text.length / 2}ch` }),
       ),
     );
+    return true;
   };
   return { element, paint };
+}
+
+/**
+ * A graph with a vertical axis: its labels to the left, a line across at each of them, and a marker
+ * that is moved along the horizontal axis. `.charts` around it makes room for the labels.
+ * @param {string} className gives it a height, in CSS
+ * @param {...Element} children from `curve` and `segment`
+ */
+export function plot(className, ...children) {
+  const [labels, grid, marker] = [ruler("vertical"), make("svg:g"), segment("marker", { y1: 0, y2: 100 })];
+  const element = make(
+    "div",
+    { class: "with-axes", "data-axis": true },
+    graph(className, grid, marker, ...children),
+    labels.element,
+  );
+  /** @param {Label[]} heights */
+  const paint = (heights) => {
+    if (labels.paint(heights))
+      grid.replaceChildren(...heights.map(({ at }) => segment("grid-line", { x1: 0, x2: 100, y1: at, y2: at })));
+  };
+  /** @param {number} x in percent */
+  const mark = (x) => put(marker, { x1: x, x2: x });
+  return { element, paint, mark };
+}
+
+/**
+ * What a line or a dot in a graph stands for: a piece of it, and a name. CSS: `--paint` is its color.
+ * @param {string} className "solid", "dashed" or "dot", and what else sets its color
+ * @param {string} text
+ * @param {...Element} children
+ */
+export function lineKey(className, text, ...children) {
+  return make("span", { class: `line-key ${className}` }, make("span", { text }), ...children);
+}
+
+/** A slider for a size or a setting, next to its name. @param {Slider} slider @param {...Element} notes */
+export function settingRow({ label, input }, ...notes) {
+  return make("div", { class: "setting-row" }, make("div", {}, label, ...notes), input);
 }

@@ -2,12 +2,19 @@
 import { make, put } from "./elements.js";
 
 /**
- * The key at a pointer: that of the element, or of the column if keys share the width evenly.
+ * The key at a pointer: that of the element, or of the column if keys share the width evenly, or the
+ * nearest one over an axis (`data-axis`).
  * @param {PointerEvent} event
+ * @param {((share: number) => number) | undefined} nearest
  * @returns {number | undefined}
  */
-function keyAt({ target, clientX }) {
+function keyAt({ target, clientX }, nearest) {
   if (!(target instanceof Element)) return undefined;
+  const axis = nearest && target.closest("[data-axis]");
+  if (axis) {
+    const { left, width } = axis.getBoundingClientRect();
+    return nearest((clientX - left) / width);
+  }
   const own = target.closest("[data-key]");
   if (own) return Number(own.getAttribute("data-key"));
   const columns = target.closest("[data-keys]");
@@ -23,8 +30,9 @@ function keyAt({ target, clientX }) {
  * `--pointed` too, and whether there is one in the class `pointed`.
  * @param {HTMLElement} root
  * @param {(key: number | null) => void} onPoint
+ * @param {(share: number) => number} [nearest] the key that is nearest to a share of the width of an axis
  */
-export function pointing(root, onPoint) {
+export function pointing(root, onPoint, nearest) {
   /** @type {number | null} */
   let pointed = null;
   /** After parts of the figure were made anew. */
@@ -43,7 +51,7 @@ export function pointing(root, onPoint) {
     onPoint(key);
   };
   const pointHere = (/** @type {PointerEvent} */ event) => {
-    const key = keyAt(event);
+    const key = keyAt(event, nearest);
     if (key !== undefined) point(key);
   };
   root.addEventListener("pointermove", pointHere);

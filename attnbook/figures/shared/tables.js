@@ -10,6 +10,17 @@ import { make, put } from "./elements.js";
  * @returns {Row}
  */
 export function tableRow(count, key = null) {
+  return formattedRow(count, decimals, key);
+}
+
+/**
+ * The same with a text of its own for each number.
+ * @param {number} count
+ * @param {(number: number, column: number) => string} format
+ * @param {number | null} key
+ * @returns {Row}
+ */
+export function formattedRow(count, format, key = null) {
   const heading = make("th", { scope: "row" });
   const cells = Array.from({ length: count }, () => make("td"));
   /** @type {(number | string)[]} */
@@ -22,7 +33,7 @@ export function tableRow(count, key = null) {
         if (last[i] === content) return;
         last[i] = content;
         if (typeof content === "string") put(cells[i], { text: content, "data-value": null });
-        else put(cells[i], { text: decimals(content), "data-value": content });
+        else put(cells[i], { text: format(content, i), "data-value": content });
       });
     },
   };

@@ -20,7 +20,8 @@ READ = reading("""
         (input) => [input.ariaLabel, Number(input.ariaValueText)])),
     chosen: all('input:checked').map((input) => input.value),
     tables: bodies(),
-    numbers: texts('.cost-key b'),
+    numbers: texts('.line-key b'),
+    verdicts: texts('.verdict'),
     sentence: figure.querySelector('.readout').textContent,
     here: attributes('.here', ['x1', 'y1']),
     dots: all('.ring').length,
@@ -46,12 +47,15 @@ def expected(figure: CostFigure) -> dict[str, Any]:
     measured = [figure.points[f"{figure.layer} {way} {figure.mode}"] for way in WAYS]
     dots = [point for way in measured for point in way if point[0] == figure.batch]
     dots = [point for point in dots if point[3] == figure.size]
+    # The page shows the comparison of times next to its plot.
+    memory, _, time = repr(figure).splitlines()[1].partition(" Predicted time ")
     return {
         "sizes": dict(zip(sides, figure.sizes, strict=True)),
         "chosen": [figure.layer, figure.mode],
         "tables": [chosen, curves(figure), [point[4:] for way in measured for point in way]],
         "numbers": [*map(format_seconds, seconds), *map(format_bytes, sizes)],
-        "sentence": repr(figure).splitlines()[1],
+        "verdicts": [part.rpartition(": ")[2].rstrip(".") for part in (time, memory)],
+        "sentence": memory,
         "here": [[x, y] for y in heights],
         "dots": 2 * len(dots),  # of seconds, and of bytes
     }

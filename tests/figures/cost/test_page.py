@@ -12,6 +12,7 @@ from attnbook.figures.cost.figure import RANGES
 from tests.figures.cost.cases import exact, make_settings, powers, set_all
 from tests.figures.cost.page import READ, curves, differences, disagreements, height
 from tests.figures.shared.page import Shown, slider
+from tests.tools.site.site_checks import UNFOLD
 
 MAKERS: dict[str, Callable[[], CostFigure]] = {
     "small": lambda: CostFigure(exact()),
@@ -27,6 +28,7 @@ def show(stage):
 
     def show_both(name: str = "small") -> tuple[Shown, Locator, CostFigure]:
         shown = first(name)
+        shown.tab.evaluate(UNFOLD)
         return shown, shown.figure, MAKERS[name]()
 
     return show_both
@@ -77,7 +79,7 @@ def test_the_curves_pass_through_their_numbers_and_end_where_the_axis_ends(show)
 def test_dots_are_shown_only_at_the_measured_setting(show):
     here, there = "Dots: measured on a machine of the tests.", "the dots are at batch 4 and size 64"
     figure = show()[1]
-    note = figure.locator(".cost-note")
+    note = figure.locator(".note")
     assert note.inner_text() == here
     slider(figure, "batch").press("ArrowRight")
     assert note.inner_text().endswith(f"{there}.")

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from attnbook.figures.shared.axes import positions_on
+from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
-from tests.figures.pooling.cases import CASES, truth
+from tests.figures.pooling.cases import CASES, few, truth
 from tests.figures.shared.page import CLOSE, reading, slider
 
 READ = reading("""
@@ -19,7 +20,9 @@ READ = reading("""
     texts: all('[aria-label=query], [aria-label=width]').map((e) => e.ariaValueText),
     steps: all('[aria-label=query], [aria-label=width]').map((e) => Number(e.value)),
     rows: bodies()[0],
-    output: figure.querySelector('.output-text').textContent,
+    output: figure.querySelector('.output .number').textContent,
+    sum: figure.querySelector('.sum-text').textContent,
+    parts: attributes('.sum :is(rect, polygon)', ['width']).flat(),
 """)
 DRAWN = reading("""
     stems: attributes('.stem', ['y2']).map(([y]) => 100 - y),
@@ -32,22 +35,24 @@ DRAWN = reading("""
 
 def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """Where the numbers of a figure differ from PyTorch's for its query and width."""
-    expected = truth(state["points"], [seen["query"]], seen["width"])
+    points = sorted(state["points"], key=lambda point: point[0])  # from left to right
+    expected = truth(points, [seen["query"]], seen["width"])
     *keys, last = seen["rows"]
     output = expected["output"].item()
     pairs = {
-        "points": ([row[:2] for row in keys], torch.tensor(state["points"], dtype=torch.float64)),
+        "points": ([row[:2] for row in keys], torch.tensor(points, dtype=torch.float64)),
         "scores": ([row[2] for row in keys], expected["scores"][0]),
         "weights": ([row[3] for row in keys], expected["weights"][0]),
         "last row": (last, torch.tensor([seen["query"], output, 1], dtype=torch.float64)),
     }
     wrong = [name for name, (shown, true) in pairs.items() if differ(shown, true, CLOSE)]
-    return wrong + ["text"] * (f"output {output:.3f}" != seen["output"])
+    return wrong + ["text"] * (decimals(output) != seen["output"])
 
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return stage({case: make() for case, make in CASES.items()})
+    named = few(action="Drag `width`: what happens?")
+    return stage({case: make() for case, make in CASES.items()} | {"named": named})
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -73,7 +78,7 @@ def test_start_ends_and_middle_of_each_slider_equal_torch(show, case):
 
 
 def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
-    _, figure, state, _ = shown = show("few")
+    _, figure, state, _ = shown = show("named")
     saves = shown.saves()
     low, high, step = state["axis"]
     for name, key, value in (
@@ -93,7 +98,7 @@ def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
 
 
 def test_the_picture_follows_the_numbers(show):
-    figure = show("few").figure
+    figure = show("named").figure
     for at in ("-15", "3", "-2"):
         slider(figure, "width").fill(at)
         slider(figure, "query").press("ArrowLeft")
@@ -118,7 +123,29 @@ def test_values_from_python_between_two_steps_are_shown_as_they_are(show):
     assert disagreements(seen, state) == []
 
 
-def test_pointing_at_a_key_shows_its_numbers(show):
+def test_the_output_is_written_as_a_sum_of_its_largest_parts(show):
+    shown = show("few")
+    exact = [{"query": 2.0, "width": 0.01}, {"query": 6.0, "width": 0.1}]
+    for change, seen in zip([{}, *exact], shown.read_all(READ, [{}, *exact]), strict=True):
+        *rows, (_, output, _) = seen["rows"]
+        parts = [weight * value for _, value, _, weight in rows]
+        sizes = [abs(part) for part in parts]
+        assert seen["parts"] == pytest.approx([size / 6 for size in sizes], abs=1e-4)  # -1 to 5
+        terms = [term.split(" · ") for term in seen["sum"].partition(" = ")[0].split(" + ")]
+        terms = [term for term in terms if term != ["…"]]
+        assert len(terms) == min(4, sum(weight > 0 for *_, weight in rows)), change
+        largest = sorted(sorted(range(5), key=lambda key: -sizes[key])[: len(terms)])
+        assert [weight for weight, _ in terms] == [decimals(rows[key][3]) for key in largest]
+        assert [float(value.strip("()")) for _, value in terms] == [rows[k][1] for k in largest]
+        assert seen["sum"].endswith(f"= {decimals(output)}")
+
+
+LIT = reading("""
+    lit: all('.lit').map((part) => [part.dataset.key, part.tagName.toLowerCase()]),
+""")
+
+
+def test_pointing_at_a_key_lights_it_everywhere_and_shows_its_numbers(show):
     _, figure, state, _ = show("few")
     readout, graph = figure.locator(".readout"), figure.locator(".scores")
     rows = figure.evaluate(READ)["rows"]
@@ -131,8 +158,12 @@ def test_pointing_at_a_key_shows_its_numbers(show):
     def position(key):
         return {"x": box["width"] * (rows[key][0] - low) / (high - low) + 2, "y": 5}
 
+    heaviest = max(range(5), key=lambda key: rows[key][3])
+    assert readout.inner_text() == f"Largest weight: {sentence(heaviest)}"
+    assert readout.get_attribute("aria-live") == "off"
     graph.hover(position=position(2))
     assert readout.inner_text() == sentence(2)
+    assert readout.get_attribute("aria-live") == "polite"
     walk = slider(figure, "key")
     walk.focus()
     assert readout.inner_text() == sentence(0)
@@ -141,9 +172,11 @@ def test_pointing_at_a_key_shows_its_numbers(show):
     assert walk.get_attribute("aria-valuetext") == f"age {rows[1][0]}"
     graph.tap(position=position(3))
     assert readout.inner_text() == sentence(3)
-    marks = [mark.bounding_box() for mark in figure.locator(".at-key").all()]
+    tags = ["line", "line", "line", "rect", "tr"]  # a bar is in each stage, then the sum's, a row
+    assert figure.evaluate(LIT)["lit"] == [["3", tag] for tag in tags]
+    marks = [mark.bounding_box() for mark in figure.locator(".spot").all()]
     centres = [mark["x"] + mark["width"] / 2 for mark in marks]
-    assert centres == pytest.approx([box["x"] + position(3)["x"] - 2] * 4, abs=1)
+    assert centres == pytest.approx([box["x"] + position(3)["x"] - 2] * 3, abs=1)
 
 
 def test_the_keyboard_selects_keys_from_left_to_right(show):
@@ -153,3 +186,12 @@ def test_the_keyboard_selects_keys_from_left_to_right(show):
     text = figure.locator(".readout").inner_text()
     first = min(key for key, _ in state["points"])
     assert float(text.removeprefix("key ").partition(":")[0]) == pytest.approx(first, abs=0.01)
+
+
+def test_the_width_folds_unless_the_action_names_it(show):
+    figure = show("few").figure
+    assert not slider(figure, "width").is_visible()
+    figure.get_by_text("More controls").click()
+    assert slider(figure, "width").is_visible()
+    figure.get_by_text("More controls").click()
+    assert slider(show("named").figure, "width").is_visible()

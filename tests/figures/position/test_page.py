@@ -13,15 +13,16 @@ from tests.figures.position.cases import CASES, CLOSE, along, truth
 from tests.figures.shared.page import reading
 
 READ = reading("""
-    start: Number(figure.querySelector('.both input').value),
-    distance: Number(figure.querySelector('.curve-axis input').value),
-    label: figure.querySelector('.both input').ariaValueText,
+    start: Number(all('input')[0].value),
+    distance: Number(all('input')[1].value),
+    labels: all('input').map((input) => input.ariaValueText),
     bodies: bodies(),
-    printed: all('.pair').map((pair) => texts('.pair-row span:not(:first-child)', pair)),
-    hands: all('.pair').map((pair) => attributes('.hand line', ['x2', 'y2'], pair)),
+    printed: all('.pair:has(.clock)').map((pair) => texts('span', pair)),
+    hands: all('.pair:has(.clock)').map((pair) => attributes('.hand line', ['x2', 'y2'], pair)),
     dot: attributes('.graph .dot', ['x1', 'y1'])[0],
     curve: points('.graph .line'),
-    title: figure.querySelector('.chart > b').textContent,
+    note: all('.stage-name').at(-1).textContent,
+    readout: figure.querySelector('.readout').textContent,
 """)
 FACE = 44  # the length of the longest hand
 DRAWN = 0.01  # of 100
@@ -43,7 +44,11 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
         "dot": differ(dot, true["dot"], CLOSE),
         "sweep": differ([row[0] for row in sweep], along(state, seen["start"]), CLOSE),
         "hands": differ(seen["hands"], hands, DRAWN),
-        "label": seen["label"] != "p = {}, q = {}".format(*true["positions"].tolist()),
+        "labels": seen["labels"]
+        != ["p = {}, q = {}".format(*true["positions"].tolist()), str(seen["distance"])],
+        "note": seen["note"]
+        != f"Dot product{decimals(true['dot'].item())} at distance {seen['distance']}",
+        "readout": not seen["readout"].endswith(f" {decimals(true['dot'].item())}"),
         "printed": seen["printed"]
         != [
             [decimals(x) for x in (*vectors[:, 2 * i : 2 * i + 2].flatten().tolist(), part)]

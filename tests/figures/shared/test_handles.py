@@ -17,12 +17,12 @@ from tests.tools.site.site_checks import NARROW, WIDE
 HANDLES = {
     "attention": (CASES["toy"]().figure, "valid_lens[0]", ".axis .padding", 0),
     "online": (lambda: online_of("a small last block"), "step", ".bars", "the slider's value"),
-    "pooling": (POOLING["few"], "query", ".at-query", 0.5),
+    "pooling": (POOLING["few"], "query", ".marker", 0.5),
     "position": (POSITION["sinusoidal"], "distance", ".marker", 0.5),
     "scaling": (lambda: ScalingFigure(*SCALING["a chapter's"]()), "d", ".marker", 0.5),
 }
 # What else is drawn above the track.
-HIDDEN = """.padding, .keys, .at-query, .key-ticks { visibility: hidden }
+HIDDEN = """.padding, .keys { visibility: hidden }
     :focus-visible { outline: 0 !important }"""
 
 
