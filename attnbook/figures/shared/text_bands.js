@@ -92,6 +92,7 @@ function outputBand(onStep, label, otherName) {
  */
 function column(text, position, action) {
   const [bar, peakName, bracket] = ["bar", "peak-name", "bracket"].map((name) => make("span", { class: name }));
+  const letter = make("bdi", { text: visible(text) });
   const element = make(
     "button",
     {
@@ -102,7 +103,7 @@ function column(text, position, action) {
       "aria-label": `${action}character ${position}, ${quoted(text)}`,
     },
     make("span", { class: "track", "aria-hidden": true }, bar, peakName),
-    make("bdi", { text: visible(text) }),
+    letter,
     bracket,
   );
   /** @param {number} weight @param {boolean} isPeak @param {boolean} isHidden @param {Ends | null} span @param {string} name */
@@ -112,10 +113,13 @@ function column(text, position, action) {
     put(peakName, { text: isPeak ? decimals(weight) : "" });
     if (action) put(element, { "aria-pressed": isHidden });
     const [start, end] = span ?? [0, 0];
-    const marks = { peak: isPeak, gold: start <= position && position < end };
-    const ends = { first: marks.gold && position === start, last: marks.gold && position === end - 1 };
-    for (const [mark, isSet] of Object.entries({ ...marks, ...ends })) element.classList.toggle(mark, isSet);
-    put(bracket, { text: marks.gold && position === Math.floor((start + end - 1) / 2) ? name : "" });
+    const isGold = start <= position && position < end;
+    const ends = `${position === start ? " first" : ""}${position === end - 1 ? " last" : ""}`;
+    put(letter, { class: isPeak ? "peak" : "" });
+    put(bracket, {
+      class: isGold ? `bracket gold${ends}` : "bracket",
+      text: isGold && position === Math.floor((start + end - 1) / 2) ? name : "",
+    });
   };
   return { element, paint };
 }
