@@ -162,7 +162,7 @@ function bandsOf(layout, control, onWalk) {
     stage("", { className: "axis", about: [control.label, name], picture: [control.input] }),
     stage("Scoring", { note: SCORE, about: [lineKey("solid", "width")], picture: [scoreElement] }),
     stage("Weighting", { about: [shared], picture: [weightElement, keyWalk(layout, onWalk)] }),
-    stage("Pooling", { note: "weights · values", about: lines, picture: [valueElement, axis.element] }),
+    stage("Pooling", { note: "values × weights", about: lines, picture: [valueElement, axis.element] }),
   ];
   const output = contributions("output", keys.length, span(values));
   const outputRow = make("div", { class: "output" }, ...output.elements);
@@ -203,7 +203,7 @@ function drawPooling(place) {
     const pointed = target.pointed();
     const key = pointed ?? row.weights.indexOf(Math.max(...row.weights));
     bands.point(key);
-    answer.set(`${pointed === null ? "Largest weight: " : ""}${describeKey(layout, row, key)}`, pointed !== null);
+    answer.set(`${pointed === null ? "Largest weight at " : ""}${describeKey(layout, row, key)}`, pointed !== null);
   };
   const paint = () => {
     const now = rowOf(model);

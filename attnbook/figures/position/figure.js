@@ -15,7 +15,7 @@ const MOST_TERMS = 4; // in a written sum
 export function wordsOf({ query }) {
   return query.length
     ? { names: ["query", "key"], dot: "query · key", note: "p - q: below 0, the key comes later" }
-    : { names: ["p", "q"], dot: "dot product", note: "p - q: how far apart the two are" };
+    : { names: ["p", "q"], dot: "dot product", note: "p - q: how far apart they are" };
 }
 
 /** The dot product as a sum. @param {string} name @param {Pose} pose */

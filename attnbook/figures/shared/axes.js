@@ -62,7 +62,7 @@ export function graph(className, ...children) {
 }
 
 /**
- * A line through points; its colour and width (`stroke`, `stroke-width`) are CSS's.
+ * A line through points; its color and width (`stroke`, `stroke-width`) are CSS's.
  * @param {string} className
  * @returns {{element: SVGPathElement, paint: (points: Point[]) => void}} points in percent
  */
@@ -95,7 +95,7 @@ export function dotAt(x, y) {
 /** @typedef {{at: number, text: string}} Label at, in percent */
 
 /**
- * The labels of an axis, each centred on its number, next to a graph or below it.
+ * The labels of an axis, each centered on its number, next to a graph or below it.
  * @param {"below"|"vertical"} side
  * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => boolean}}
  */
@@ -142,7 +142,7 @@ export function plot(className, ...children) {
 }
 
 /**
- * What a line or a dot in a graph stands for: a piece of it, and a name. CSS: `--paint` is its color.
+ * The name of a line or of dots in a graph, after a piece of it. CSS: `--paint` is its color.
  * @param {string} className "solid", "dashed" or "dot", and what else sets its color
  * @param {string} text
  * @param {...Element} children

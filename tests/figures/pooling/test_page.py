@@ -159,7 +159,7 @@ def test_pointing_at_a_key_lights_it_everywhere_and_shows_its_numbers(show):
         return {"x": box["width"] * (rows[key][0] - low) / (high - low) + 2, "y": 5}
 
     heaviest = max(range(5), key=lambda key: rows[key][3])
-    assert readout.inner_text() == f"Largest weight: {sentence(heaviest)}"
+    assert readout.inner_text() == f"Largest weight at {sentence(heaviest)}"
     assert readout.get_attribute("aria-live") == "off"
     graph.hover(position=position(2))
     assert readout.inner_text() == sentence(2)
