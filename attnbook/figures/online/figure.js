@@ -22,10 +22,11 @@ export function resultsOf(model) {
 /** The sum of powers, and one weighted sum for each number of a value. @param {number[][]} values @returns {Sum[]} */
 function sumsOf(values) {
   const weighted = values[0].map((_, c) => ({
+    title: values[0].length > 1 ? `number ${c}` : "",
     of: (/** @type {number[]} */ powers) => powers.map((power, i) => power * values[i][c]),
     now: (/** @type {Carried} */ carried) => carried.weighted[c],
   }));
-  return [{ of: (powers) => powers, now: (carried) => carried.total }, ...weighted];
+  return [{ title: "", of: (powers) => powers, now: (carried) => carried.total }, ...weighted];
 }
 
 /** The checkbox that leaves the correction out. @param {Model<Traits>} model */

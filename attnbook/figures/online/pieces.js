@@ -11,8 +11,8 @@ import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { reachOf } from "./steps.js";
 import { describeError, errorOf, formatFactor, formatNumber, formatVector } from "./words.js";
 
-const MOST_NUMBERED = 8; // slots of an axis whose numbers fit on a phone
-const MOST_WORDED = 4; // blocks whose whole names fit there
+const MOST_CHARACTERS = 24; // of numbers below an axis, which fit on a phone
+const MOST_WORDED = 3; // blocks whose whole names fit there
 
 /** A row of a band: its name, its picture, its number. @param {string} className @param {...Node} parts */
 const line = (className, ...parts) => make("div", { class: `line ${className}` }, ...parts);
@@ -20,18 +20,27 @@ const line = (className, ...parts) => make("div", { class: `line ${className}` }
 /** @template T @param {T[]} parts one per key @param {number} slots @param {T} none */
 const padded = (parts, slots, none) => [...parts, ...new Array(slots - parts.length).fill(none)];
 
-/** Texts below the keys' bars. @param {string} name @param {string[]} texts @param {boolean} keys whether each is of a key */
-function labelRow(name, texts, keys) {
-  const cells = texts.map((text, i) => make("span", { text, "data-key": keys ? i : null }));
-  const row = make("div", { class: "cells" }, ...cells);
-  return { cells, element: line("labels", make("span", { class: "name", text: name }), row) };
+/** Texts below the keys' bars. @param {string} name @param {HTMLElement[]} cells @param {string} className */
+function labelRow(name, cells, className = "") {
+  return line(className, make("span", { class: "name", text: name }), make("div", { class: "cells" }, ...cells));
 }
 
-/** The values, one below each key's score, where they fit. @param {number[][]} values @param {number} slots */
+/** A number for each key, where they fit. @param {string} name @param {string[]} texts @param {number} slots */
+function keyRow(name, texts, slots) {
+  const longest = Math.max(...texts.map((text) => text.length));
+  if (longest * slots > MOST_CHARACTERS) return [];
+  return [
+    labelRow(
+      name,
+      padded(texts, slots, "").map((text, i) => make("span", { text, "data-key": i })),
+    ),
+  ];
+}
+
+/** The values, in the columns of their keys. @param {number[][]} values @param {number} slots */
 export function valueRow(values, slots) {
   const texts = values.map((value) => formatVector(value, short));
-  const few = slots <= MOST_NUMBERED && texts.every((text) => text.length * slots <= 32);
-  return few ? [labelRow("value", padded(texts, slots, ""), true).element] : [];
+  return keyRow("value", texts, slots);
 }
 
 /**
@@ -45,12 +54,11 @@ export function scoreBand(scores, block, slots) {
   const drawn = bars(slots, "bars");
   const [was, is] = ["was", "is"].map((name) => make("div", { class: `highest ${name}` }));
   const axis = make("div", { class: "picture", "aria-hidden": true, "data-keys": slots }, drawn.element, was, is);
-  const numbers = labelRow("score", padded(scores.map(decimals), slots, ""), true);
+  const numbers = keyRow("score", scores.map(decimals), slots);
   const named = steps <= MOST_WORDED;
   const texts = Array.from({ length: steps }, (_, i) => (named ? `block ${i + 1}` : String(i + 1)));
-  const blocks = labelRow(named ? "" : "block", steps <= 16 ? texts : texts.map(() => ""), false);
-  blocks.element.classList.add("blocks");
-  const rows = [line("", make("span"), axis), ...(slots <= MOST_NUMBERED ? [numbers.element] : []), blocks.element];
+  const blocks = texts.map((text) => make("span", { text: steps <= 16 ? text : "" }));
+  const rows = [line("", make("span"), axis), ...numbers, labelRow(named ? "" : "block", blocks, "blocks")];
   const band = stage("Scoring", { picture: rows });
   const ends = span(scores);
   const heights = padded(scores, slots, 0);
@@ -63,18 +71,18 @@ export function scoreBand(scores, block, slots) {
     is.hidden = now === -Infinity;
     [old, now].forEach((score, i) => put([was, is][i], { style: `--at: ${(ends[1] - score) / (ends[1] - ends[0])}` }));
     band.setNote(`highest so far ${formatNumber(now)}`);
-    blocks.cells.forEach((cell, i) => put(cell, { class: i + 1 === step ? "now" : i < step ? "read" : "" }));
+    blocks.forEach((cell, i) => put(cell, { class: i + 1 === step ? "now" : i < step ? "read" : "" }));
   };
   return { element: band.element, paint };
 }
 
 /**
- * A sum in three rows: before the step, corrected, and with the new block.
+ * A sum in three rows, below its title: before the step, corrected, and with the new block.
  * @param {Sum} sum
  * @param {number} slots
  * @param {Ends} ends of its axis, at every step
  */
-export function sumRows({ of, now }, slots, ends) {
+export function sumRows({ title, of, now }, slots, ends) {
   const rows = ["before", "rescaled", "powers"].map((kind) => {
     const [label, drawn, number] = [make("span", { class: "name" }), stack(slots, "sum"), make("span")];
     const picture = make("div", { class: "picture", "aria-hidden": true }, drawn.element);
@@ -93,7 +101,8 @@ export function sumRows({ of, now }, slots, ends) {
     });
     rows[1].element.classList.toggle("shrunk", correction < 1 && now(old) !== 0);
   };
-  return { elements: rows.map(({ element }) => element), paint };
+  const heading = title ? [make("small", { text: title })] : [];
+  return { elements: [...heading, ...rows.map(({ element }) => element)], paint };
 }
 
 /**

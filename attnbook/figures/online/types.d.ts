@@ -28,6 +28,7 @@ export interface Carried {
 
 /** A carried number, and its parts: one for each slot of the axis. */
 export interface Sum {
+  title: string;
   of(powers: number[]): number[];
   now(carried: Carried): number;
 }

@@ -26,8 +26,8 @@ const MEASURES = [
  */
 export function nameSpots(ends) {
   const low = ends[1] <= ends[0] ? 1 : 0;
-  const near = Math.abs(ends[0] - ends[1]) < 0.3;
-  const room = ends[low] >= 0.2;
+  const near = Math.abs(ends[0] - ends[1]) < 0.45;
+  const room = ends[low] >= 0.35;
   const [lower, higher] = near ? (room ? ["below", "above"] : ["above", "raised"]) : ["above", "above"];
   return ends.map((_, side) => (side === low ? lower : higher));
 }

@@ -4,7 +4,7 @@
 import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, keyButtons, span, stack } from "../shared/key_axis.js";
+import { bars, keyButtons, MOST_NAMED, span, stack } from "../shared/key_axis.js";
 import { stage } from "../shared/stage.js";
 
 export const SIDES = [
@@ -83,6 +83,13 @@ function barBand(name, count, below) {
   return { element, paint };
 }
 
+/** Buttons as narrow as half a phone allows: with a number instead of a name. @param {string[]} labels @param {(key: number) => void} onPoint */
+function keyNumbers(labels, onPoint) {
+  const element = keyButtons(labels, onPoint);
+  if (labels.length <= MOST_NAMED) [...element.children].forEach((button, i) => put(button, { text: i }));
+  return element;
+}
+
 /** The measures of both halves: a row each, a number below each half. @param {number} queries how many */
 function measureRows(queries) {
   const rows = ROWS.map(({ text, meaning, format }) => {
@@ -115,7 +122,7 @@ export function bandsOf(labels, queries, onPoint) {
   );
   const heading = stage("", { picture: titles, className: "pair" });
   const scoring = barBand("Scoring", count, () => []);
-  const weighting = barBand("Weighting", count, (side) => [totals[side].element, keyButtons(labels, onPoint)]);
+  const weighting = barBand("Weighting", count, (side) => [totals[side].element, keyNumbers(labels, onPoint)]);
   const measures = measureRows(queries);
   const elements = [heading.element, scoring.element, weighting.element, ...measures.elements];
   /** @param {Half[]} both @param {number} query @param {number} d */

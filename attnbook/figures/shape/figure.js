@@ -48,12 +48,13 @@ function sourceOf(sections, steps, onChoose) {
       return { element, code, number, source };
     }),
   );
+  const failed = sections.some(({ lines }) => lines.some(({ notes }) => notes.some(([kind]) => kind === "error")));
   const blocks = sections.map(({ title }, section) =>
     make("div", { class: "source-block" }, make("b", { text: title }), ...rows[section].map((row) => row.element)),
   );
   const element = make(
     "div",
-    { class: "scroll source", tabindex: 0, role: "group", "aria-label": "source" },
+    { class: failed ? "scroll source failed" : "scroll source", tabindex: 0, role: "group", "aria-label": "source" },
     ...blocks,
   );
   /** @type {(typeof rows)[number][number] | null} */
