@@ -19,7 +19,7 @@ from tests.figures.shared.test_every_figure import EXAMPLES
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
 MOST_HIGH, MOST_GAP = 740, 24  # px on a phone
-SUMMARIES = {"Show numbers", "More controls", "Code", "Move with sliders", "Hint", "Answer"}
+SUMMARIES = {"Show numbers", "More controls", "Code"}
 OLD_WORDS = ("looks at", "look at", "take away", "taken away", "Point at")
 
 # Those of `test_every_figure`, and figures that have other parts.
