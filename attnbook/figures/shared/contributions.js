@@ -6,7 +6,7 @@ import { stack } from "./key_axis.js";
 /** @import { Ends } from "./types" */
 
 const MOST_TERMS = 4;
-const LEAST = 5e-4; // a smaller weight rounds to 0 and gets no term
+const LEAST_SHOWN = 5e-4; // a smaller weight rounds to 0 and gets no term
 
 /** A factor, in brackets if it is negative. @param {number} value @param {(number: number) => string} format */
 const factor = (value, format) => (value < 0 ? `(${format(value)})` : format(value));
@@ -21,7 +21,7 @@ const factor = (value, format) => (value < 0 ? `(${format(value)})` : format(val
  */
 export function sumText(weights, values, output) {
   const keys = weights.flatMap((weight, key) => (weight === 0 ? [] : [key]));
-  const counted = keys.filter((key) => weights[key] >= LEAST);
+  const counted = keys.filter((key) => weights[key] >= LEAST_SHOWN);
   const size = (/** @type {number} */ key) => Math.abs(weights[key] * values[key]);
   const largest = (counted.length ? counted : keys)
     .slice()

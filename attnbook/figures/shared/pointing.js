@@ -35,7 +35,7 @@ function keyAt({ target, clientX }, nearest) {
 export function pointing(root, onPoint, nearest) {
   /** @type {number | null} */
   let pointed = null;
-  /** After parts of the figure were made anew. */
+  /** After parts of the figure were made again. */
   const light = () => {
     for (const part of root.querySelectorAll(".lit")) part.classList.remove("lit");
     if (pointed === null) return;
