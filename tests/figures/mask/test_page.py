@@ -338,6 +338,9 @@ def test_what_the_action_and_the_rules_name_is_first_and_fits_a_phone(stage):
         figure = show_chapter(name, NARROW).figure
         assert figure.evaluate(PARTS) == parts, name
         assert figure.bounding_box()["height"] <= 740, name
+        for picture in figure.locator(".heat-picture").all():
+            marks = picture.locator(".mask-marks")
+            assert marks.bounding_box() == pytest.approx(picture.bounding_box(), abs=0.5), name
         for control in figure.locator(".mask-controls :is(input, select)").all():
             assert not control.is_visible() or control.bounding_box()["height"] >= 40, name
 
