@@ -6,21 +6,24 @@ import { stack } from "./key_axis.js";
 /** @import { Ends } from "./types" */
 
 const MOST_TERMS = 4;
+const LEAST = 5e-4; // a smaller weight rounds to 0 and gets no term
 
 /** A factor, in brackets if it is negative. @param {number} value */
 const factor = (value) => (value < 0 ? `(${short(value)})` : short(value));
 
 /**
  * The sum in numbers, the largest terms in the order of the keys: "0.804 · 10 + 0.196 · 20 = 11.956".
- * Where the rounded terms add up to another number it says "≈".
- * @param {number[]} weights one per key; keys without weight are left out
+ * Where the rounded terms add up to another number it says "≈", and "≠" where the output is not their sum:
+ * a reader's own function may return any.
+ * @param {number[]} weights one per key; keys with almost none are left out
  * @param {number[]} values one per key
  * @param {number} output
  */
 export function sumText(weights, values, output) {
   const keys = weights.flatMap((weight, key) => (weight === 0 ? [] : [key]));
+  const counted = keys.filter((key) => weights[key] >= LEAST);
   const size = (/** @type {number} */ key) => Math.abs(weights[key] * values[key]);
-  const largest = keys
+  const largest = (counted.length ? counted : keys)
     .slice()
     .sort((a, b) => size(b) - size(a) || a - b)
     .slice(0, MOST_TERMS)
@@ -29,7 +32,9 @@ export function sumText(weights, values, output) {
   const terms = largest.map((key) => `${decimals(weights[key])} · ${factor(values[key])}`);
   const rounded = largest.reduce((sum, key) => sum + Number(decimals(weights[key])) * Number(short(values[key])), 0);
   const all = largest.length === keys.length;
-  const sign = all && decimals(rounded) !== decimals(output) ? "≈" : "=";
+  const exact = weights.reduce((sum, weight, key) => sum + weight * values[key], 0);
+  const isSum = Math.abs(exact - output) <= 1e-4 * Math.max(1, Math.abs(output));
+  const sign = !isSum ? "≠" : all && decimals(rounded) !== decimals(output) ? "≈" : "=";
   return `${terms.join(" + ")}${all ? "" : " + …"} ${sign} ${decimals(output)}`;
 }
 
@@ -43,14 +48,15 @@ export function contributions(name, count, domain) {
   const bar = stack(count, "sum");
   const number = make("span", { class: "number" });
   const sum = make("span", { class: "sum-text" });
-  const range = make("small", { text: ` from ${short(domain[0])} to ${short(domain[1])}` });
+  const range = make("small");
   const elements = [make("span", { class: "output-name", text: name }, range), bar.element, number, sum];
-  /** @param {number[]} weights @param {number[]} values @param {number} output */
-  const paint = (weights, values, output) => {
+  /** @param {number[]} weights @param {number[]} values @param {number} output @param {Ends} ends where values change */
+  const paint = (weights, values, output, ends = domain) => {
     bar.paint(
       weights.map((weight, key) => weight * values[key]),
-      domain,
+      ends,
     );
+    put(range, { text: ` from ${short(ends[0])} to ${short(ends[1])}` });
     put(number, { text: decimals(output) });
     put(sum, { text: sumText(weights, values, output) });
   };
