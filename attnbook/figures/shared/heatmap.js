@@ -42,20 +42,28 @@ export function heatCells() {
   const element = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-cells" }, seen);
   /** @type {Map<number, SVGPathElement>} */
   const paths = new Map();
+  let drawn = "";
   /** @param {number[][]} weights @param {boolean[][]} [visible] else all are */
   const paint = (weights, visible = weights.map((row) => row.map(() => true))) => {
     put(element, { viewBox: `0 0 ${Math.max(1, weights[0]?.length ?? 0)} ${Math.max(1, weights.length)}` });
     put(seen, { d: visiblePath(visible) });
-    const found = cellsByShade(weights);
-    for (const shade of found.keys()) {
-      if (paths.has(shade)) continue;
-      const path = make("svg:path", { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES });
+    const boxes = new Array(SHADES + 1).fill(""); // of each shade; a path for thousands of cells is built fastest so
+    weights.forEach((row, y) => {
+      for (let x = 0; x < row.length; x += 1) {
+        const shade = Math.min(SHADES, Math.round(SHADES * row[x]));
+        if (shade > 0) boxes[shade] += `M${x} ${y}h1v1h-1z`;
+      }
+    });
+    const shades = boxes.flatMap((d, shade) => (d ? [shade] : []));
+    for (const shade of shades) {
+      const attributes = { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES };
+      const path = paths.get(shade) ?? make("svg:path", attributes);
       paths.set(shade, path);
-      element.append(path);
+      put(path, { d: boxes[shade] });
     }
-    for (const [shade, path] of paths) {
-      put(path, { d: (found.get(shade) ?? []).map(([x, y]) => `M${x} ${y}h1v1h-1z`).join("") });
-    }
+    // In this order, whatever was drawn before.
+    if (String(shades) !== drawn) element.replaceChildren(seen, ...shades.flatMap((shade) => paths.get(shade) ?? []));
+    drawn = String(shades);
   };
   return { element, paint };
 }
