@@ -5,11 +5,12 @@ import { make } from "../shared/elements.js";
 import { keyColor } from "../shared/key_axis.js";
 
 const MOST_LABELS = 8; // keys that get a name
-// Thickness of arrows; the distance, of 100, below which labels would overlap; px from a tip to its name.
-const SMALL = { thick: 1, crowded: 20, gap: 9 };
-const LARGE = { thick: 0.5, crowded: 7, gap: 20 };
+// Thickness of arrows; height of a name, of 100; px from a tip to its name.
+const SMALL = { thick: 1, high: 14, gap: 9 };
+const LARGE = { thick: 0.5, high: 6, gap: 20 };
 export const BEYOND = 1.15; // the size of a plane relative to the reach of its arrows
-const LETTER = 0.65; // em: the largest width of a name's letter
+const BEYOND_SMALL = 1.5; // which leaves room for names
+const LETTER = 0.7; // em: the largest width of a name's letter
 const MOST_RANKS = 3; // equal arrows, at most, that make the ones below wider
 
 /**
@@ -73,7 +74,7 @@ function planeContents(all, reach, sizes) {
 /** A plane with arrows from its middle, and a legend. @param {Point} query @param {Point[]} keys */
 export function arrows(query, keys) {
   const all = arrowsOf(query, keys);
-  const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND;
+  const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND_SMALL;
   const plane = make("div", { class: "plane", "aria-hidden": true }, ...planeContents(all, reach, SMALL));
   const legend = ["solid: keys, dashed: query", ...describeEqual(all)].join("; ");
   return [plane, make("span", { text: legend })];
@@ -110,21 +111,26 @@ function arrowShape([x, y], rank, thick, paint, className) {
  * @param {(vector: Point) => Point} point
  * @param {typeof SMALL} sizes
  */
-function labels(all, point, { crowded, gap }) {
-  /** @type {Point[]} */
+function labels(all, point, { high, gap }) {
+  /** @type {[x: number, y: number, half: number][]} */
   const labelled = [];
   return all
     .filter(({ rank, key }) => rank === 0 && all.length <= MOST_LABELS + 1 && key < MOST_LABELS)
     .reverse()
     .flatMap(({ vector, equal }) => {
       const [x, y] = point(vector);
-      if (labelled.some(([left, top]) => Math.hypot(x - left, y - top) < crowded)) return [];
-      labelled.push([x, y]);
       // The name of a zero vector is on the side opposite to the query.
       const [across, deep] = x || y ? [x, y] : point(all[all.length - 1].vector).map((number) => -number);
       const length = Math.hypot(across, deep) || 1;
       const [right, down] = [across / length, deep / length];
       const text = commonName(equal);
+      const half = (high * LETTER * text.length) / 2;
+      const middle = x + right * (high / 2 + half);
+      const covers = labelled.some(
+        ([other, row, width]) => Math.abs(middle - other) < half + width && Math.abs(y - row) < high,
+      );
+      if (covers) return [];
+      labelled.push([middle, y, half]);
       // Beyond the tip, in the direction of the arrow; never beyond the plane.
       const leftShare = (1 - right) / 2;
       const [least, most] = [leftShare, 1 - leftShare].map((share) => (share * LETTER * text.length).toFixed(2));

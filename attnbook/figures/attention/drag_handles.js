@@ -95,8 +95,12 @@ function dragHandle(plane, { reach, step }, tipNow, onMove) {
     const { left, top, width, height } = plane.getBoundingClientRect();
     return [edge * ((2 * (clientX - left)) / width - 1), edge * (1 - (2 * (clientY - top)) / height)];
   };
+  const setDragged = (/** @type {boolean} */ dragged) =>
+    element.closest(".attnbook-figure")?.classList.toggle("dragged", dragged);
+  element.addEventListener("lostpointercapture", () => setDragged(false));
   element.addEventListener("pointerdown", (event) => {
     event.preventDefault(); // selects no text
+    setDragged(true);
     element.setPointerCapture(event.pointerId);
     const [tip, pointer] = [tipNow(), pointerPosition(event)];
     offset = [tip[0] - pointer[0], tip[1] - pointer[1]];
@@ -142,10 +146,8 @@ export function dragPlane(model, example) {
   // Of equal vectors, the reader drags the one whose arrow is on top: the query, then the first key.
   plane.append(drawing, ...controls.map(({ handle }) => handle.element).reverse());
   const note = make("p", { class: "note", text: `Solid: keys, dashed: the query. ${why ?? "Drag a tip."}` });
-  const readout = make("p", { class: "readout" });
-  const fold = make("details", {}, make("summary", { text: "Move them by sliders" }));
-  fold.append(...controls.map(({ sliders }) => sliders.element));
-  const notes = make("div", { class: "notes" }, note, readout, ...(why ? [] : [restoreButton(model, example), fold]));
+  const numbers = make("p", { class: "note vectors" });
+  const restore = why ? [] : [restoreButton(model, example)];
   const paint = () => {
     const [query, ...keys] = vectors();
     drawing.replaceChildren(...arrowsOn(query, keys, reach, labels));
@@ -153,10 +155,17 @@ export function dragPlane(model, example) {
       sliders.paint(i ? keys[i - 1] : query);
       handle.paint(i ? keys[i - 1] : query);
     });
-    readout.replaceChildren(
-      ...vectorText("q", query),
-      ...keys.flatMap((key, i) => ["; ", ...vectorText(labels[i], key)]),
-    );
+    const texts = [query, ...keys].map((vector, i) => vectorText(i ? labels[i - 1] : "q", vector));
+    numbers.replaceChildren(...texts.flatMap((text, i) => (i ? ["; ", ...text] : text)));
   };
-  return { element: make("div", { class: "movable-arrows" }, plane, notes), paint };
+  const element = make(
+    "div",
+    { class: "movable-arrows" },
+    plane,
+    make("div", { class: "notes" }, note, numbers, ...restore),
+  );
+  const name = model.get("example_labels")[example];
+  const sliders = make("div", { class: "pairs", role: "group", "aria-label": `arrows of ${name}` });
+  sliders.append(...controls.map((control) => control.sliders.element));
+  return { element, sliders: why ? undefined : sliders, paint };
 }

@@ -99,7 +99,11 @@ class AttentionFigure(Figure):
 
     _esm = module("attention/figure.js")
     _css = stylesheet(
-        "shared/theme.css", "shared/style.css", "attention/style.css", "attention/dragging.css"
+        "shared/theme.css",
+        "shared/style.css",
+        "shared/heatmap.css",
+        "attention/style.css",
+        "attention/dragging.css",
     )
 
     scores: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -1,11 +1,15 @@
 // The parts of the attention figure. Each returns an element and a function that paints it.
-/** @import { QueryRow } from "./types" */
-import { decimals, short } from "../shared/controls.js";
-import { make, put } from "../shared/elements.js";
-import { hasRoom, keyColor, MOST_NAMED, span, stack } from "../shared/key_axis.js";
-import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+/** @import { QueryRow, WeightsRow } from "./types" */
+import { contributions } from "../shared/contributions.js";
+import { short } from "../shared/controls.js";
+import { make, put, uniqueName } from "../shared/elements.js";
+import { heatmap } from "../shared/heatmap.js";
+import { hasRoom, keyColor, shortName, span } from "../shared/key_axis.js";
+import { tableRow, titledTable } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // components of an output that get a bar of their own
+const MOST_ON_PHONE = 2;
+const MOST_WORDS = 4; // names of columns with more than a number
 
 /**
  * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
@@ -35,92 +39,69 @@ export function formulaOf(formula) {
 }
 
 /**
- * A row of weights as a mask: hard-edged stripes as opaque as the weight, in 1/100. Neighbours
- * of equal opacity share a stripe, because browsers paint many stripes slowly.
- * @param {number[]} weights
+ * The values, a column per key, behind each its key's color, as opaque as its weight.
+ * @param {number} count of keys
+ * @param {number} size of a value
  */
-export function stripes(weights) {
-  const inks = weights.map((weight) => Math.round(weight * 100));
-  /** @type {string[]} */
-  const stops = [];
-  let start = 0;
-  inks.forEach((ink, i) => {
-    if (ink === inks[i + 1]) return;
-    const [from, to] = [start, i + 1].map((edge) => ((100 * edge) / inks.length).toFixed(3));
-    stops.push(`rgb(0 0 0/${ink}%) ${from}% ${to}%`);
-    start = i + 1;
-  });
-  return `linear-gradient(to right,${stops})`;
-}
-
-/** The keys' colours side by side, each in its column. @param {number} count */
-function keyColours(count) {
-  const stops = Array.from(
-    { length: count },
-    (_, i) => `${keyColor(i, count)} ${(100 * i) / count}% ${(100 * (i + 1)) / count}%`,
+export function valueCells(count, size) {
+  const [width, rows] = [1 / count, Math.min(size, MOST_PARTS)];
+  const boxes = Array.from({ length: count }, (_, i) =>
+    make("svg:rect", { x: i * width, width, height: 1, fill: keyColor(i, count), "data-key": i }),
   );
-  return `linear-gradient(to right,${stops})`;
-}
-
-/** The values, a column per key, each as opaque as its weight. @param {number[][]} values */
-export function valueCells(values) {
-  const rows = Math.min(values[0].length, MOST_PARTS);
-  const columns = values.map((value) => {
-    const cells = value.slice(0, rows).map((v) => make("span", { text: short(v) }));
-    return make("div", { class: "value" }, ...cells);
-  });
-  // All keys' colours are behind one mask, because styling each column is slower.
-  const shades = ["tint", "edge"].map((name) => make("div", { class: `shade ${name}` }));
-  const element = make(
-    "div",
-    { class: "values", "aria-hidden": true, style: `--keys: ${keyColours(values.length)}` },
-    ...shades,
-    ...columns,
+  const shades = make(
+    "svg:svg",
+    { viewBox: "0 0 1 1", preserveAspectRatio: "none", class: "shades", "aria-hidden": true },
+    ...boxes,
   );
-  const longest = Math.max(...values.map((v) => Math.max(...v.slice(0, rows).map((x) => short(x).length))));
-  const fit = () => element.classList.toggle("tight", !hasRoom(element, values.length, longest));
-  /** @param {number[]} weights @param {boolean[]} visible */
-  const paint = (weights, visible) => {
-    const mask = stripes(weights);
-    shades.forEach((shade) => {
-      shade.style.maskImage = mask;
+  const columns = Array.from({ length: count }, (_, i) => {
+    const cells = Array.from({ length: rows }, () => make("span", { "data-key": i }));
+    return { cells, element: make("div", { class: "value" }, ...cells) };
+  });
+  const element = make("div", { class: "values" }, shades, ...columns.map((column) => column.element));
+  let longest = 1;
+  /** @type {number[][]} */
+  let written = [];
+  /** @param {QueryRow} row */
+  const paint = ({ values, weights, visible }) => {
+    columns.forEach((column, i) => {
+      put(boxes[i], { "fill-opacity": Math.round(weights[i] * 100) / 100 });
+      put(column.element, { class: visible[i] ? "value" : "value hidden-key" });
     });
-    columns.forEach((column, i) => column.classList.toggle("hidden-key", !visible[i]));
+    if (values === written) return;
+    written = values;
+    columns.forEach((column, i) => {
+      column.cells.forEach((cell, c) => put(cell, { text: short(values[i][c]) }));
+    });
+    longest = Math.max(...values.flatMap((value) => value.slice(0, rows).map((x) => short(x).length)));
   };
+  const fit = () => element.classList.toggle("tight", !hasRoom(element, count, longest));
   return { element, paint, fit };
 }
 
-/** One bar per component of the output, stacked from what each key contributes. @param {number[][]} values */
-export function outputBars(values) {
-  const rows = values[0].slice(0, MOST_PARTS).map((_, c) => {
-    const bar = stack(values.length, "sum");
-    const number = make("span", { class: "number" });
-    const domain = span(values.map((value) => value[c]));
-    return { bar, number, domain };
-  });
-  const left = values[0].length - rows.length;
+/**
+ * The output as a sum: a stacked bar per component, and the sum in numbers; of many components that of the first.
+ * @param {number} count of keys
+ * @param {number} size of the output
+ */
+export function outputSums(count, size) {
+  const rows = Array.from({ length: Math.min(size, MOST_PARTS) }, (_, c) =>
+    contributions(size === 1 ? "output" : `output[${c}]`, count, [0, 1]),
+  );
+  const many = size > MOST_ON_PHONE;
+  const more = [MOST_ON_PHONE, MOST_PARTS].map((shown, i) =>
+    make("span", { class: i ? "more" : "more phone", text: `${size - shown} more under “Show numbers”` }),
+  );
   const element = make(
     "div",
-    { class: "output" },
-    ...rows.flatMap(({ bar, number, domain }, c) => [
-      make(
-        "span",
-        { text: values[0].length === 1 ? "output" : `output[${c}]` },
-        make("small", { text: ` from ${short(domain[0])} to ${short(domain[1])}` }),
-      ),
-      bar.element,
-      number,
-    ]),
-    ...(left ? [make("span", { class: "more", text: `${left} more below, under “Show numbers”` })] : []),
+    { class: many ? "output many" : "output" },
+    ...rows.flatMap(({ elements }, c) => (c && many ? elements.slice(0, 3) : elements)),
+    ...more.filter((_, i) => size > [MOST_ON_PHONE, MOST_PARTS][i]),
   );
   /** @param {QueryRow} row */
-  const paint = (row) => {
-    rows.forEach(({ bar, number, domain }, c) => {
-      bar.paint(
-        row.values.map((value, i) => row.weights[i] * value[c]),
-        domain,
-      );
-      number.textContent = decimals(row.output[c]);
+  const paint = ({ weights, values, output }) => {
+    rows.forEach((row, c) => {
+      const column = values.map((value) => value[c]);
+      row.paint(weights, column, output[c], span(column));
     });
   };
   return { element, paint };
@@ -135,9 +116,10 @@ export function outputBars(values) {
 export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];
-  const rows = [...labels, "output"].map(() => tableRow(names.length - 1));
+  const rows = labels.map((_, key) => tableRow(names.length - 1, key));
+  const last = tableRow(names.length - 1);
   const caption = make("caption");
-  const element = foldedTables([titledTable(caption, names, rows)]);
+  const element = titledTable(caption, names, [...rows, last]);
   /** @param {QueryRow} row @param {string} title */
   const paint = (row, title) => {
     put(caption, { text: title });
@@ -145,51 +127,43 @@ export function numberTable(labels, size, hidden) {
       const heading = row.visible[i] ? label : `${label} (${hidden})`;
       rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
     });
-    rows[labels.length].set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
+    last.set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
   };
   return { element, paint };
 }
 
+/** "house 1" and so on without "house", where there are many. @param {string[]} labels */
+function withoutCommonWord(labels) {
+  const word = /^\S+ /.exec(labels[0])?.[0] ?? "";
+  const isCommon = labels.length > MOST_WORDS && word && labels.every((label) => label.startsWith(word));
+  return isCommon ? labels.map((label) => label.slice(word.length)) : labels;
+}
+
 /**
- * Small rows, one per query: a heatmap of the weights, and the choice of the focus.
- * @param {string[]} labels one per query
- * @param {string} group
+ * The weights of all queries as a heatmap, and the choice of the query in focus.
+ * @param {string[]} queries
+ * @param {string[]} keys
  * @param {(query: number) => void} onChoose
  */
-export function queryRows(labels, group, onChoose) {
-  const inputs = labels.map((label, i) => {
+export function queryMap(queries, keys, onChoose) {
+  const group = uniqueName();
+  const inputs = queries.map((label, i) => {
     const input = make("input", { type: "radio", name: group, value: i, "aria-label": label });
     input.addEventListener("change", () => onChoose(i));
     return input;
   });
-  // Many rows share one mask, because browsers paint many elements with masks slowly.
-  const crowded = labels.length > MOST_NAMED;
-  const heats = (crowded ? [0] : labels).map(() => make("span", { class: "heat" }));
-  const strips = labels.map((_, i) => make("span", { class: "strip" }, ...(crowded ? [] : [heats[i]])));
-  const rows = labels.map((label, i) =>
-    make("label", {}, inputs[i], make("span", { class: "name", text: label }), strips[i]),
-  );
-  const element = make(
-    "div",
-    {
-      class: crowded ? "queries crowded" : "queries",
-      role: "radiogroup",
-      "aria-label": "query",
-      style: `--rows: ${labels.length}`,
-    },
-    make("div", { class: "note", text: "Attention weights: a row per query, a column per key. Choose a row." }),
-    make("div", { class: "rows" }, ...rows, ...(crowded ? heats : [])),
-  );
-  if (crowded) heats[0].style.maskPosition = labels.map((_, i) => `0 ${(100 * i) / (labels.length - 1)}%`).join();
-  /** @param {number[][]} all @param {number} focus */
-  const paint = (all, focus) => {
-    const masks = all.map(stripes);
-    heats.forEach((heat, i) => {
-      heat.style.maskImage = crowded ? masks.join() : masks[i];
-    });
-    inputs.forEach((input, i) => {
-      input.checked = i === focus;
-    });
+  const names = queries.map((text, i) => make("label", { title: text }, inputs[i], make("span", { text })));
+  const rowNames = make("div", { class: "heat-rows", role: "radiogroup", "aria-label": "query" }, ...names);
+  const map = heatmap({ onChoose, rowNames });
+  const title = make("b", { class: "heat-query" });
+  map.element.append(title);
+  const columnNames = withoutCommonWord(keys).map((label) => shortName(label, keys.length));
+  /** @param {WeightsRow[]} all @param {number} focus @param {string} name */
+  const paint = (all, focus, name) => {
+    const [weights, visible] = [all.map((row) => row.weights), all.map((row) => row.visible)];
+    map.paint({ weights, visible, columnNames, focus });
+    inputs[focus].checked = true;
+    put(title, { text: name });
   };
-  return { element, paint };
+  return { element: map.element, paint };
 }

@@ -175,7 +175,7 @@ export function ownFunction(model, lengthOf, paint) {
   });
   box.addEventListener("change", run);
   label()?.setAttribute("hidden", "");
-  note.replaceChildren(...withCode("What your function gives is drawn here, as soon as it runs."));
+  note.replaceChildren(...withCode("Your function is drawn here once it runs."));
   return {
     element,
     run,

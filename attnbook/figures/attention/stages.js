@@ -1,14 +1,15 @@
 // The stages of one example, below each other over one axis of keys. Each returns an element and
 // a function that paints it.
 /** @import { Ends, Model } from "../shared/types" */
-/** @import { QueryRow, Traits } from "./types" */
+/** @import { QueryRow, Traits, WeightsRow } from "./types" */
 import { decimals, short, slider } from "../shared/controls.js";
-import { make } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
+import { EMPTY_ROW, stage } from "../shared/stage.js";
 import { arrows } from "./arrows.js";
 import { scoreHandles } from "./drag_handles.js";
 import { keyExampleOf, layerScoresOf } from "./formulas.js";
-import { formulaOf, stripes, valueCells } from "./pieces.js";
+import { formulaOf, valueCells } from "./pieces.js";
 
 /**
  * The sliders of an example's lengths: one for all queries, or one per query, shown when the query is in focus.
@@ -33,7 +34,7 @@ function lengthSliders(model, example) {
   const sliders = Array.isArray(lengths)
     ? lengths.map((_, q) => slider(`valid_lens[${example}][${q}]`, range, (v) => setLength(q, v)))
     : [slider(`valid_lens[${example}]`, range, (v) => setLength(0, v))];
-  /** @param {QueryRow[]} all @param {number} query */
+  /** @param {WeightsRow[]} all @param {number} query */
   const paint = (all, query) => {
     sliders.forEach((control, q) => {
       const isShown = sliders.length === 1 || q === query;
@@ -47,82 +48,77 @@ function lengthSliders(model, example) {
 }
 
 /** The arrows of the query in focus, where there are any. @param {Model<Traits>} model @param {number} example */
-function arrowPlot(model, example) {
+export function arrowPlot(model, example) {
   const element = make("div", { class: "plot" });
-  /** @type {number | null} */
-  let drawn = null;
+  let drawn = "";
   /** @param {number} query */
   const paint = (query) => {
-    if (query === drawn) return;
-    drawn = query;
-    const vectors = model.get("query_vectors");
+    const [vectors, read] = [model.get("query_vectors"), keyExampleOf(model, example)];
     if (!vectors.length || model.get("moves").what) return; // they are drawn large, or the scores do not depend on them
-    element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[keyExampleOf(model, example)]));
+    if (drawn === `${query} ${read}`) return;
+    drawn = `${query} ${read}`;
+    element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[read]));
   };
   return { element, paint };
 }
 
-/** The name of a stage, and a note next to it. @param {string} name @param {string} note */
-function heading(name, note) {
-  return [make("b", { text: name }), make("span", { text: note })];
+/** Shows only the columns of hidden keys. @param {boolean[]} visible */
+function hiddenColumns(visible) {
+  const stops = visible.map(
+    (sees, i) => `rgb(0 0 0/${sees ? 0 : 1}) ${(100 * i) / visible.length}% ${(100 * (i + 1)) / visible.length}%`,
+  );
+  return `linear-gradient(to right,${stops})`;
 }
 
 /**
- * The parts of every stage: the name, and in the picture the mark of the key at the pointer and the padding.
- * @param {string} className
- * @param {HTMLElement[]} name
- * @param {Element[]} content of the picture
- * @param {string} [hidden] the name of the padding, if it has one
+ * A stage over the keys' axis: in its picture also the mark of the key that the reader points at, and the padding.
+ * @param {string} name
+ * @param {Parameters<typeof stage>[1]} parts
+ * @param {string} [hidden] the name of the padding, where it has one
  */
-function stage(className, name, content, hidden) {
-  const label = hidden === undefined ? [] : [make("span", { text: hidden })];
+function band(name, parts, hidden = "") {
   const spot = make("div", { class: "spot", "aria-hidden": true });
+  const label = hidden ? [make("span", { text: hidden })] : [];
   const padding = make("div", { class: "padding", "aria-hidden": true }, ...label);
-  const element = make(
-    "div",
-    { class: className },
-    make("div", { class: "stage-name" }, ...name),
-    make("div", { class: "stage-picture" }, spot, padding, ...content),
-  );
-  /** @param {QueryRow} row */
+  const { element, setNote } = stage(name, { ...parts, picture: [spot, padding, ...parts.picture] });
+  /** @param {WeightsRow} row */
   const paint = ({ length, visible }) => {
-    // Hidden keys come last, or anywhere: then stripes show where.
+    // Hidden keys come last, or anywhere: then a mask shows where.
     const scattered = visible.some((sees, i) => sees !== i < length);
-    padding.style.setProperty("--edge", scattered ? "0%" : `${(100 * length) / visible.length}%`);
-    padding.style.maskImage = scattered ? stripes(visible.map((sees) => (sees ? 0 : 1))) : "";
+    const edge = scattered ? 0 : (100 * length) / visible.length;
+    put(padding, { style: `--edge: ${edge}%${scattered ? `; mask-image: ${hiddenColumns(visible)}` : ""}` });
   };
-  return { element, paint };
+  return { element, setNote, paint };
 }
 
 /** The first stage: a score per key. @param {Model<Traits>} model @param {number} example */
 function scoringStage(model, example) {
-  const count = model.get("key_labels").length;
+  const keys = model.get("key_labels").length;
   const { what, start } = model.get("moves");
   const formula = formulaOf(model.get("formula"));
-  const yours = make("span", { text: what ? "your scores" : "your score(q, k)" });
-  const scoreBars = bars(count, "bars");
-  const scoreNumbers = numberRow(count, short, "of-scores");
+  const scoreBars = bars(keys, "bars");
+  const scoreNumbers = numberRow(keys, short, "of-scores");
   const plot = arrowPlot(model, example);
   const handles = what === "scores" ? scoreHandles(model, example) : null;
-  const name = [make("b", { text: "Scoring" }), formula, yours, plot.element];
-  const picture = handles
-    ? make("div", { class: "bars-with-handles" }, scoreBars.element, handles.element)
-    : scoreBars.element;
-  const whole = stage("stage", name, [picture, scoreNumbers.element, ...(handles ? [handles.restore] : [])]);
+  const held = handles
+    ? [make("div", { class: "bars-with-handles" }, scoreBars.element, handles.element)]
+    : [scoreBars.element];
+  const about = [formula, ...(handles ? [handles.restore] : []), plot.element];
+  const whole = band("Scoring", { about, picture: [...held, scoreNumbers.element], keys });
   /** @param {QueryRow} row @param {number} query @param {Ends} domain */
   const paint = (row, query, domain) => {
     whole.paint(row);
     const isUnchanged = (/** @type {number[]} */ first) => row.scores.every((score, key) => score === first[key]);
-    yours.hidden = start?.scores
-      ? isUnchanged(start.scores[example][query])
-      : Boolean(what) || row.scores === layerScoresOf(model, example)[query];
-    formula.hidden = !yours.hidden;
+    formula.hidden = start?.scores
+      ? !isUnchanged(start.scores[example][query])
+      : !what && row.scores !== layerScoresOf(model, example)[query];
+    whole.setNote(!formula.hidden ? "" : what ? "your scores" : "your score(q, k)");
     scoreBars.paint(row.scores, domain, row.visible);
     scoreNumbers.paint(row.scores, row.visible);
     handles?.paint(row.scores);
     plot.paint(query);
   };
-  return { element: whole.element, columns: scoreBars.element, paint, fit: scoreNumbers.fit };
+  return { element: whole.element, paint, fit: scoreNumbers.fit };
 }
 
 /**
@@ -134,9 +130,10 @@ function scoringStage(model, example) {
 function axisStage(model, example, onPoint) {
   const sliders = lengthSliders(model, example);
   const keys = keyButtons(model.get("key_labels"), onPoint);
-  const lengthSlot = make("div", { class: "lengths" }, ...sliders.labels);
-  const whole = stage("stage axis", [lengthSlot], [keys, ...sliders.inputs]);
-  /** @param {QueryRow[]} all @param {number} query */
+  const isAsked = model.get("action").includes("`valid_lens");
+  const className = isAsked ? "axis" : "axis small";
+  const whole = band("", { about: sliders.labels, picture: [keys, ...sliders.inputs], className });
+  /** @param {WeightsRow[]} all @param {number} query */
   const paint = (all, query) => {
     sliders.paint(all, query);
     whole.paint(all[query]);
@@ -146,35 +143,33 @@ function axisStage(model, example, onPoint) {
 
 /** The second stage: the weights, and that they share a total. @param {Model<Traits>} model */
 function weightingStage(model) {
-  const count = model.get("key_labels").length;
-  const weightBars = bars(count, "bars");
-  const weightNumbers = numberRow(count, decimals, "of-weights");
-  const total = stack(count, "total");
-  const totalText = make("span", { class: "total-text" });
-  const name = [...heading("Weighting", "softmax: shares of 1"), totalText];
-  const content = [weightBars.element, weightNumbers.element, total.element];
-  const whole = stage("stage", name, content, model.get("hidden"));
+  const keys = model.get("key_labels").length;
+  const weightBars = bars(keys, "bars");
+  const weightNumbers = numberRow(keys, decimals, "of-weights");
+  const total = stack(keys, "total");
+  const picture = [weightBars.element, weightNumbers.element, total.element];
+  const whole = band("Weighting", { picture, keys }, model.get("hidden"));
   /** @param {QueryRow} row */
   const paint = (row) => {
     whole.paint(row);
     weightBars.paint(row.weights, [0, 1], row.visible);
     weightNumbers.paint(row.weights, row.visible);
     total.paint(row.weights, [0, 1]);
-    totalText.textContent = row.visible.some(Boolean)
-      ? `total ${decimals(row.weights.reduce((a, b) => a + b, 0))}`
-      : "nothing to attend to: output 0";
+    const sum = decimals(row.weights.reduce((a, b) => a + b, 0));
+    const isEmpty = !row.visible.some(Boolean);
+    whole.setNote(isEmpty ? EMPTY_ROW : `softmax: sum ${sum}`);
   };
   return { element: whole.element, paint, fit: weightNumbers.fit };
 }
 
-/** The third stage: the values, as opaque as their weights. @param {number[][]} values */
-function poolingStage(values) {
-  const cells = valueCells(values);
-  const whole = stage("stage", heading("Pooling", "values × weights"), [cells.element]);
+/** The third stage: the values, as opaque as their weights. @param {number} keys @param {number} size of a value */
+function poolingStage(keys, size) {
+  const cells = valueCells(keys, size);
+  const whole = band("Pooling", { note: "weights × values", picture: [cells.element], keys });
   /** @param {QueryRow} row */
   const paint = (row) => {
     whole.paint(row);
-    cells.paint(row.weights, row.visible);
+    cells.paint(row);
   };
   return { element: whole.element, paint, fit: cells.fit };
 }
@@ -194,45 +189,49 @@ function scalesOf(rows) {
  */
 function scaleFor(model, example) {
   const { what, reach } = model.get("moves");
-  const layers = layerScoresOf(model, example);
-  const first = scalesOf(layers);
   if (what === "scores") return () => ({ domain: [-reach, reach], level: false });
+  let layers = layerScoresOf(model, example);
+  let first = scalesOf(layers);
   let { domain } = first;
   return (rows, query) => {
-    if (!what) return rows[query] === layers[query] ? first : scalesOf(rows);
-    domain = span([...domain, ...rows.flat()]);
-    return { domain, level: false };
+    if (what) {
+      domain = span([...domain, ...rows.flat()]);
+      return { domain, level: false };
+    }
+    const now = layerScoresOf(model, example);
+    if (now !== layers) [layers, first] = [now, scalesOf(now)]; // other key heads
+    return rows[query] === layers[query] ? first : scalesOf(rows);
   };
 }
 
 /**
- * The stages of one example and the axis between them; `columns` is as wide as all keys.
+ * The stages of one example and the axis between them.
  * @param {Model<Traits>} model
  * @param {number} example
  * @param {(key: number) => void} onPoint
  */
 export function stageBands(model, example, onPoint) {
-  const count = model.get("key_labels").length;
+  const values = model.get("values")[example];
   const scoring = scoringStage(model, example);
   const axis = axisStage(model, example, onPoint);
   const weighting = weightingStage(model);
-  const pooling = poolingStage(model.get("values")[keyExampleOf(model, example)]);
+  const pooling = poolingStage(values.length, values[0].length);
   const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
-  const element = make("div", { class: "bands", style: `--count: ${count}` }, ...parts);
+  const element = make("div", { class: "bands", style: `--count: ${values.length}` }, ...parts);
   const scale = scaleFor(model, example);
-  /** @param {QueryRow[]} all @param {number} query */
-  const paint = (all, query) => {
+  /** @param {QueryRow} row @param {WeightsRow[]} all @param {number} query */
+  const paint = (row, all, query) => {
     const { domain, level } = scale(
-      all.map((row) => row.scores),
+      all.map(({ scores }) => scores),
       query,
     );
-    element.classList.toggle("level", level);
-    element.classList.toggle("full", all[query].visible.every(Boolean));
-    scoring.paint(all[query], query, domain);
+    const full = row.visible.every(Boolean);
+    put(element, { class: `bands${level ? " level" : ""}${full ? " full" : ""}` });
+    scoring.paint(row, query, domain);
     axis.paint(all, query);
-    weighting.paint(all[query]);
-    pooling.paint(all[query]);
+    weighting.paint(row);
+    pooling.paint(row);
   };
   const fit = () => [scoring, weighting, pooling].forEach((part) => part.fit());
-  return { element, columns: scoring.columns, keys: axis.keys, paint, fit };
+  return { element, keys: axis.keys, paint, fit };
 }

@@ -63,15 +63,19 @@ export interface Moves {
   why?: string;
 }
 
-/** All numbers of the picture for one query: one score, value and weight per key, and the output. */
-export interface QueryRow {
+/** Of one query: a score and a weight per key. */
+export interface WeightsRow {
   scores: number[];
-  values: number[][];
-  temperature: number;
+  /** How many keys it may attend to, from the first. */
   length: number;
   /** For each key, whether the query may attend to it. */
   visible: boolean[];
   weights: number[];
+}
+
+/** All numbers of the picture, for the query in focus. */
+export interface QueryRow extends WeightsRow {
+  values: number[][];
   output: number[];
 }
 

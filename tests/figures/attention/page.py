@@ -11,11 +11,11 @@ from tests.figures.attention.cases import differ, truth
 from tests.figures.shared.page import CLOSE, reading
 
 READ = reading("""
-    temperature: Number(figure.querySelector('.temperature input').ariaValueText),
-    examples: all('.example').map((section) => ({
+    temperature: Number(figure.querySelector('[aria-label=temperature]').ariaValueText),
+    examples: all('.example').map((section, i) => ({
         query: Number(section.querySelector('input[type=radio]:checked')?.value ?? 0),
         lens: all('.axis input', section).map((input) => Number(input.value)),
-        rows: all('tbody tr', section).map(values),
+        rows: all('tbody tr', all('table')[i]).map(values),
     })),
 """)
 

@@ -138,9 +138,9 @@ def test_a_touch_drags_a_tip_without_scrolling_the_page(show):
 
 def test_each_vector_can_be_moved_with_the_keyboard_only(show):
     shown = show("additive")
-    section, moves = shown.figure.locator(".example").first, shown.state["moves"]
+    section, moves = shown.figure.locator(".pairs").first, shown.state["moves"]
     reached = moves["reach"] - moves["step"]
-    section.get_by_text("Move them by sliders").press("Enter")
+    shown.figure.get_by_text("More controls").press("Enter")
     labels = ["the query", *shown.state["key_labels"]]
     names = [f"{axis} of {label}" for label in labels for axis in "xy"]
     sliders = section.locator(".pair input").all()

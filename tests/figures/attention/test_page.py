@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.figures.attention.cases import CASES, Case, differ
+from tests.figures.attention.cases import CASES, Case, differ, truth
 from tests.figures.attention.page import (
     READ,
     boundaries,
@@ -107,6 +107,8 @@ def test_keys_move_each_slider_and_no_other(show):
 def test_a_boundary_can_be_dragged_and_tapped(show, case, width):
     tab, figure, state, _ = show(case, width)
     example, count = len(state["scores"]) - 1, len(state["key_labels"])
+    if width == NARROW:
+        figure.get_by_role("button", name=f"example {example}").click()
     slider = length_slider(figure, example)
     slider.scroll_into_view_if_needed()
     edges, box = boundaries(figure, example), slider.bounding_box()
@@ -132,12 +134,13 @@ def test_each_query_has_a_named_slider_with_every_length(show):
         attributes = [slider.get_attribute(name) for name in ("aria-label", "min", "max", "step")]
         assert attributes == [name, "0", "5", "1"]
         assert slider.input_value() == str(state["valid_lens"][0][query])
-        assert f"{name} = " in figure.locator(".lengths").inner_text()
+        assert f"{name} = " in figure.locator(".axis .stage-name").inner_text()
 
 
 def test_a_move_is_saved_for_python_and_any_temperature_is_shown(show):
     shown = show("planar")
     figure, temperature = shown.figure, shown.figure.get_by_label("temperature", exact=True)
+    figure.get_by_text("More controls").click()
     saves = shown.saves()
     length_slider(figure).press("ArrowLeft")
     temperature.press("Home")
@@ -161,10 +164,10 @@ def test_the_focus_moves_to_another_query_in_this_figure_only(show):
     for (how, move), query in zip(moves.items(), (1, 0, 1), strict=True):
         move(query)
         assert [e["query"] for e in read(figure)["examples"]] == [query, query], how
-        assert f"query {query}" in figure.locator(".title").first.inner_text()
+        assert f"query {query}" in figure.locator(".heat-query").first.inner_text()
         assert disagreements(figure, state) == []
     assert tab.locator("input[type=radio]:checked").count() == checked
-    row = figure.locator(".queries label").nth(1)
+    row = figure.locator(".heat-rows label").nth(1)
     assert row.evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
 
 
@@ -175,17 +178,26 @@ ON_TOP = """name => {
 }"""
 
 
-def test_pointing_at_a_key_shows_its_numbers(show):
+LIT = """figure => [...figure.querySelectorAll('.lit')].map(part =>
+    part.closest('.example > *, details').className.split(' ')[0] + ' ' + part.tagName)"""
+
+
+def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     _, figure, state, _ = show("named keys")
     score, value = state["scores"][0][0][1], state["values"][0][1][0]
     weight = CASES["planar"]().figure().attention_weights[0, 0, 1]
-    expected = f"two: score {score:.3f}, weight {weight:.3f}, value ({value:.3g})"
+    expected = f"two: score {score:.3f}, weight {weight:.3f}, value {value:.3g}"
     readout, bars = figure.locator(".readout"), figure.locator(".bars").first
     edges, top = boundaries(figure), bars.bounding_box()
     position = {"x": (edges[1] + edges[2]) / 2 - top["x"], "y": 9}
-    assert "Point at a key" in readout.inner_text()
     bars.hover(position=position)
     assert readout.inner_text() == expected
+    # Its bars, numbers, name, share and value; its column; its part of the sum; its numbers.
+    bands = ["rect", "SPAN", "BUTTON", "rect", "SPAN", "rect", "rect", "SPAN"]
+    lit = ["heatmap BDI", *(f"bands {part}" for part in bands), "output rect", "data-tables TR"]
+    assert figure.evaluate(LIT) == lit
+    assert figure.locator(".lit").first.inner_text() == "two"
+    assert figure.locator(".heat-column").is_visible()
     key = figure.locator(".keys button")
     assert key.nth(1).evaluate(ON_TOP)  # of the band, too
     key.nth(2).focus()
@@ -196,8 +208,40 @@ def test_pointing_at_a_key_shows_its_numbers(show):
     bars.tap(position=position)
     assert readout.inner_text() == expected
     length_slider(figure).press("Home")
-    assert readout.inner_text().startswith("two, padding: score")
+    assert readout.inner_text().startswith("two (padding): score")
     assert "weight 0," in readout.inner_text()
+    assert figure.evaluate(LIT) == lit
+
+
+def test_at_first_the_readout_names_the_keys_with_the_largest_weight(show):
+    shown = show("toy")
+    readouts = shown.figure.locator(".readout")
+    shown.set(valid_lens=[2, 6])
+    expected = ["Largest weight: key 0 and key 1, 0.500", "Largest weight: 6 keys, 0.167"]
+    assert readouts.all_inner_texts() == expected
+    shown.set(valid_lens=[1, 0])
+    expected = ["Largest weight: key 0, 1.000", "nothing to attend to: output 0"]
+    assert readouts.all_inner_texts() == expected
+
+
+def test_the_sum_in_numbers_equals_the_output(show):
+    shown = show("planar")
+    for query, lens in ((0, [5, 2, 0]), (1, [5, 2, 0]), (2, [5, 2, 3])):
+        shown.set(query=query, valid_lens=[lens])
+        weights, output = truth(shown.state, [lens])
+        text = shown.figure.locator(".sum-text").inner_text()
+        terms, _, total = text.replace("+ …", "").replace("≈", "=").partition(" = ")
+        assert total == f"{output[0, query, 0]:.3f}"
+        pairs = [term.strip().split(" · ") for term in terms.split(" + ")]
+        values = dict(zip(weights[0, query].tolist(), shown.state["values"][0], strict=True))
+        largest = sorted(values, key=lambda weight: -abs(weight * values[weight][0]))
+        shares = [weight for weight in values if weight in largest[: len(pairs)] and weight]
+        assert len(pairs) == min(lens[query], 4)
+        assert pairs == [[f"{w:.3f}", brackets(values[w][0])] for w in shares]
+
+
+def brackets(value: float) -> str:
+    return f"({value:.3g})" if value < 0 else f"{value:.3g}"
 
 
 def test_every_text_about_an_example_has_its_name(show):
@@ -205,31 +249,71 @@ def test_every_text_about_an_example_has_its_name(show):
     for name, section in zip(HEADS, figure.locator(".example").all(), strict=True):
         assert figure.get_by_role("group", name=name, exact=True).count() == 1
         assert section.get_attribute("aria-label") == name
-        assert section.locator(".title").inner_text() == f"{name}, query 0"
-        assert section.locator("caption").text_content() == f"{name}, query 0"
+        assert section.locator(".title").inner_text() == name
+        assert section.locator(".heat-query").inner_text() == "query 0"
         assert "example" not in section.text_content()
+    captions = figure.locator("caption").all_text_contents()
+    assert captions == [f"{name}, query 0" for name in HEADS]
 
 
+TOTAL = "[aria-label=Weighting] .stage-name > span"
 HEIGHTS = """section => [...section.querySelectorAll('.bars')[1].querySelectorAll('rect')]
     .map(bar => Number(bar.getAttribute('height')))"""
 
 
 def test_hiding_a_key_gives_its_share_to_the_others_and_an_empty_row_has_a_message(show):
     _, figure, _, _ = show("toy")
-    totals, section = figure.locator(".total-text"), figure.locator(".example").first
-    assert totals.all_inner_texts() == ["total 1.000", "total 1.000"]
+    totals, section = figure.locator(TOTAL), figure.locator(".example").first
+    assert totals.all_inner_texts() == ["softmax: sum 1.000"] * 2
     assert section.evaluate(HEIGHTS)[:3] == [0.5, 0.5, 0]
     length_slider(figure).press("ArrowLeft")
     assert section.evaluate(HEIGHTS)[:3] == [1, 0, 0]
     length_slider(figure, 1).press("Home")
-    assert totals.all_inner_texts() == ["total 1.000", "nothing to attend to: output 0"]
+    assert totals.all_inner_texts() == ["softmax: sum 1.000", "nothing to attend to: output 0"]
     rows = read(figure)["examples"][1]["rows"]
     assert [row[1] for row in rows[:-1]] == [0] * 10
     assert rows[-1] == [0] * 5
     masked = show("masked")  # its mask hides all keys from query 1
     masked.set(query=1)
-    total = masked.figure.locator(".total-text").first
+    total = masked.figure.locator(TOTAL).first
     assert total.inner_text() == "nothing to attend to: output 0"
+
+
+def test_a_phone_shows_one_example_at_a_time(show):
+    figure = show("masked", NARROW).figure
+    examples, buttons = figure.locator(".example"), figure.locator(".tabs button")
+    assert buttons.all_inner_texts() == ["example 0", "example 1"]
+    for chosen in (1, 0):
+        buttons.nth(chosen).click()
+        assert [one.is_visible() for one in examples.all()] == [chosen == 0, chosen == 1]
+        pressed = [button.get_attribute("aria-pressed") for button in buttons.all()]
+        assert pressed.index("true") == chosen
+        assert examples.nth(chosen).locator(".of-weights").is_visible()
+
+
+ORDER = ["heatmap", "Scoring", "axis", "Weighting", "Pooling", "output", "readout"]
+PARTS = """figure => [...figure.querySelectorAll(
+        '.heatmap, .stage, .output, .readout, .more-controls, .data-tables')]
+    .map(part => [part.ariaLabel ?? part.className.replace('stage axis', 'axis').split(' ')[0],
+        part.getBoundingClientRect().top])"""
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_parts_are_in_this_order(show, width):
+    parts = show("planar", width).figure.evaluate(PARTS)
+    assert [name for name, _ in parts] == [*ORDER, "more-controls", "data-tables"]
+    tops = [top for _, top in parts]
+    assert tops == sorted(tops)
+
+
+@pytest.mark.parametrize("name", ["toy", "planar", "additive", "nearest", "masked", "most_keys"])
+def test_a_figure_fits_on_one_screen_of_a_phone(show, name):
+    _, figure, state, _ = show(name, NARROW)
+    figure.evaluate("figure => figure.querySelectorAll('details').forEach(e => { e.open = false })")
+    for query in range(len(state["query_labels"])):
+        if query:
+            figure.locator(".heat-rows label:visible").nth(query).click()
+        assert figure.bounding_box()["height"] <= 640  # an action and a caption take 100 px
 
 
 FIGURES = "figure[data-attnbook-figure=attention]"
@@ -274,7 +358,7 @@ def test_in_the_book_every_control_equals_torch_and_the_figure_is_printed(open_c
     with open_chapter(chapter) as (tab, figures):
         for figure, state in figures:
             assert layout_problems(figure) == disagreements(figure, state) == []
-            for slider in figure.locator(":is(.axis, .temperature) input:visible").all():
+            for slider in figure.locator(":is(.axis, .control) input:visible").all():
                 low, high = (int(slider.get_attribute(end)) for end in ("min", "max"))
                 for key, value in (("Home", low), ("End", high), ("ArrowLeft", high - 1)):
                     slider.press(key)
