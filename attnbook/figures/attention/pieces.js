@@ -59,14 +59,20 @@ export function valueCells(count, size) {
   });
   const element = make("div", { class: "values" }, shades, ...columns.map((column) => column.element));
   let longest = 1;
+  /** @type {number[][]} */
+  let written = [];
   /** @param {QueryRow} row */
   const paint = ({ values, weights, visible }) => {
     columns.forEach((column, i) => {
       put(boxes[i], { "fill-opacity": Math.round(weights[i] * 100) / 100 });
       put(column.element, { class: visible[i] ? "value" : "value hidden-key" });
+    });
+    if (values === written) return;
+    written = values;
+    columns.forEach((column, i) => {
       column.cells.forEach((cell, c) => put(cell, { text: short(values[i][c]) }));
     });
-    longest = Math.max(...columns.flatMap(({ cells }) => cells.map(({ textContent }) => (textContent ?? "").length)));
+    longest = Math.max(...values.flatMap((value) => value.slice(0, rows).map((x) => short(x).length)));
   };
   const fit = () => element.classList.toggle("tight", !hasRoom(element, count, longest));
   return { element, paint, fit };

@@ -1,26 +1,9 @@
 // A heatmap of weights: a row per query, a column per key, and what its shades mean.
-/** @import { Point } from "./types" */
 import { make, put } from "./elements.js";
 
 const SHADES = 100; // a weight of 1 is this shade
 const MOST_NARROW = 20; // names of columns that fit on a phone
 const MOST_WIDE = 36; // on a wide page
-
-/** The cells of each shade, none where a weight rounds to 0. @param {number[][]} weights each from 0 to 1 */
-export function cellsByShade(weights) {
-  /** @type {Map<number, Point[]>} */
-  const cells = new Map();
-  weights.forEach((row, y) =>
-    row.forEach((weight, x) => {
-      const shade = Math.round(SHADES * weight);
-      const found = cells.get(shade);
-      if (found) found.push([x, y]);
-      else cells.set(shade, [[x, y]]);
-    }),
-  );
-  cells.delete(0);
-  return cells;
-}
 
 /** One path for all visible cells, neighbours of a row in one box. @param {boolean[][]} visible */
 function visiblePath(visible) {
@@ -42,6 +25,7 @@ export function heatCells() {
   const element = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-cells" }, seen);
   /** @type {Map<number, SVGPathElement>} */
   const paths = new Map();
+  let drawn = "";
   /** @type {unknown[]} */
   let painted = [];
   /** Draws the same arrays only once. @param {number[][]} weights @param {boolean[][]} [visible] else all are */
@@ -50,20 +34,23 @@ export function heatCells() {
     painted = [weights, visible];
     put(element, { viewBox: `0 0 ${Math.max(1, weights[0]?.length ?? 0)} ${Math.max(1, weights.length)}` });
     put(seen, { d: visiblePath(visible ?? weights.map((row) => row.map(() => true))) });
-    const found = cellsByShade(weights);
-    for (const shade of found.keys()) {
-      if (paths.has(shade)) continue;
-      const path = make("svg:path", { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES });
+    const boxes = new Array(SHADES + 1).fill(""); // of each shade; a path for thousands of cells is built fastest so
+    weights.forEach((row, y) => {
+      for (let x = 0; x < row.length; x += 1) {
+        const shade = Math.min(SHADES, Math.round(SHADES * row[x]));
+        if (shade > 0) boxes[shade] += `M${x} ${y}h1v1h-1z`;
+      }
+    });
+    const shades = boxes.flatMap((d, shade) => (d ? [shade] : []));
+    for (const shade of shades) {
+      const attributes = { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES };
+      const path = paths.get(shade) ?? make("svg:path", attributes);
       paths.set(shade, path);
-      element.append(path);
+      put(path, { d: boxes[shade] });
     }
-    for (const [shade, path] of paths) {
-      let d = "";
-      for (const [x, y] of found.get(shade) ?? []) d += `M${x} ${y}h1v1h-1z`;
-      put(path, { d });
-    }
-    // Only those in use, in their own order: a map that is painted again is like a new one.
-    element.replaceChildren(seen, ...[...found.keys()].flatMap((shade) => paths.get(shade) ?? []));
+    // In this order, whatever was drawn before.
+    if (String(shades) !== drawn) element.replaceChildren(seen, ...shades.flatMap((shade) => paths.get(shade) ?? []));
+    drawn = String(shades);
   };
   return { element, paint };
 }

@@ -309,6 +309,7 @@ def test_the_parts_are_in_this_order(show, width):
 @pytest.mark.parametrize("name", ["toy", "planar", "additive", "nearest", "masked", "most_keys"])
 def test_a_figure_fits_on_one_screen_of_a_phone(show, name):
     _, figure, state, _ = show(name, NARROW)
+    figure.evaluate("figure => figure.querySelectorAll('details').forEach(e => { e.open = false })")
     for query in range(len(state["query_labels"])):
         if query:
             figure.locator(".heat-rows label:visible").nth(query).click()

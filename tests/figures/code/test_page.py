@@ -344,9 +344,7 @@ def test_the_results_of_the_readers_code_are_drawn_after_a_run_and_after_each_ch
     with tasks(browser, address) as (tab, _):
         second, drawn = tab.locator("figure.code").nth(1), tab.locator("figure.attention")
         before = weights(tab)
-        expect(drawn.locator(".reader-function")).to_contain_text(
-            "is drawn here, as soon as it runs"
-        )
+        expect(drawn.locator(".reader-function")).to_contain_text("is drawn here once it runs")
         run(second, as_typed(MASKED, bug), "✗")
         expect(drawn.get_by_label("draw what your masked_softmax gives")).to_be_checked()
         expect_weights(tab, [0.333, 0.333, 0.333, 0])
