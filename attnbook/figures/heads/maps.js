@@ -29,7 +29,12 @@ function small(headAt, group, onFocus, onRemove) {
   const box = make("input", { type: "checkbox", "aria-label": `remove ${nameOf(headAt)}` });
   const names = [`layer ${layer},`, `head ${head}`].map((text) => make("span", { text }));
   const picture = make("div", { class: "heads-map" }, cells.element, make("div", { class: "heat-focus" }));
-  const focus = make("label", {}, make("span", { class: "heads-name" }, radio, ...names), picture);
+  const focus = make(
+    "label",
+    { class: "heads-choice" },
+    make("span", { class: "heads-name" }, radio, ...names),
+    picture,
+  );
   const removal = make("label", { class: "heads-remove" }, box, make("span", { text: "remove" }));
   radio.addEventListener("change", () => onFocus(headAt));
   box.addEventListener("change", () => onRemove(headAt, box.checked));

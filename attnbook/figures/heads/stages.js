@@ -49,7 +49,7 @@ export function stages(characters, onPoint) {
     scores.paint(row, span(row));
     weights.paint(padded(found.weights[query]), [0, 1]);
     added.paint(addedBy([layer, head], query) ?? new Array(characters.length).fill(0));
-    pooling.setNote(gone ? "the head is removed: nothing" : "what it adds to symbols’ scores");
+    pooling.setNote(gone ? "nothing: the head is removed" : "what it adds to symbols’ scores");
   };
   return { element, paint };
 }

@@ -102,7 +102,7 @@ def test_a_tap_chooses_the_query_the_head_and_removed_heads(show):
     large.tap(position={"x": 5, "y": large.bounding_box()["height"] * 4.5 / 18})
     figure.get_by_text("remove", exact=True).nth(3).tap()
     figure.get_by_text("remove", exact=True).nth(1).tap()
-    figure.locator(".heads-small").first.locator("svg").tap()
+    figure.locator(".heads-map").first.tap()
     names = ("query", "removed", "focus")
     assert shown.get(*names) == [4, [[0, 1], [1, 1]], [0, 0]]
     assert shown.saves() == saves + 5
