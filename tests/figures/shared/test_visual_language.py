@@ -14,8 +14,9 @@ from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import CASES
 from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.prediction.cases import CASES as PREDICTION
-from tests.figures.shared.page import FRAMES, TOO_WIDE, harness, open_figure
+from tests.figures.shared.page import FRAMES, TOO_WIDE, harness, open_figure, open_in_book
 from tests.figures.shared.test_every_figure import EXAMPLES
+from tools.site.gallery import gallery
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
 MOST_HIGH, MOST_GAP = 740, 24  # px on a phone
@@ -234,3 +235,16 @@ def test_weights_are_drawn_by_one_heatmap_in_one_colour_and_steps_have_buttons(e
 def test_it_uses_none_of_the_old_words(every, name):
     text = every.figure(name, WIDE).inner_text()
     assert [word for word in OLD_WORDS if word in text] == []
+
+
+HEIGHTS = """() => [...document.querySelectorAll('[data-attnbook-view]')].map((view) =>
+    [view.dataset.attnbookView, view.querySelector('figure').getBoundingClientRect().height])"""
+
+
+def test_on_a_phone_each_figure_of_the_book_is_lower_than_the_screen(browser, site, tmp_path):
+    page = tmp_path / "gallery.html"
+    page.write_text(gallery(site, []), "utf-8")
+    with open_in_book(browser, page.as_uri(), PHONE) as (tab, figures, _):
+        assert figures.count() > 50
+        assert {name: height for name, height in tab.evaluate(HEIGHTS) if height > MOST_HIGH} == {}
+        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
