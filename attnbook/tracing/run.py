@@ -121,7 +121,9 @@ def _inside(value: object) -> Iterator[Tensor | nn.Module]:
 
 def copy_tensor(tensor: Tensor) -> Tensor:
     """Copy a tensor, strides and all."""
-    return _in_own_graph(copy.deepcopy(tensor.detach()), tensor)
+    plain = tensor.detach()
+    copied = copy.deepcopy(plain) if tensor.layout == torch.strided else plain.clone()
+    return _in_own_graph(copied, tensor)
 
 
 def _in_own_graph(copied: Tensor, tensor: Tensor) -> Tensor:

@@ -180,8 +180,12 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     try:
         every = map(_as_definition, ast.walk(ast.parse("".join(lines))))
         named = [it for it in every if it and it.name == code.co_name]
-        # A decorator comes first, if there is one.
-        found = [it for it in named if [*it.decorator_list, it][0].lineno == code.co_firstlineno]
+        first = code.co_firstlineno  # a decorator's, if there is one
+        found = [
+            it
+            for it in named
+            if first == ([each.lineno for each in it.decorator_list] or [it.lineno])[0]
+        ]
     except SyntaxError:
         found = []
     if len(found) > 1:

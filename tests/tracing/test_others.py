@@ -86,6 +86,7 @@ def everything(x, *more, flag=False, **named):
     total += x[0]
     once = iter([0])
     b[next(once)] = c  # must not be evaluated again
+    x[0, :2] = x[1, :2]
     both = same = x[0]  # noqa: F841 - bound to be shown
 
     def inner(z: Sequence):
@@ -134,13 +135,12 @@ def test_everything_that_a_statement_binds_is_shown_at_its_first_line():
         *[("total", (5,)), ("both", (5,)), ("same", (5,)), ("return", ()), ("squeezed[1]", ())],
         *[("top", (2,)), ("annotated", (2, 1)), ("matched", (5, 2)), ("matched", (2, 2))],
         *[("ended", (5,)), ("ended", (4,))],
-        ("squeezed[0].reshape(len(squeezed[1:]))", (1,)),
+        *[("squeezed[0].reshape(len(squeezed[1:]))", (1,)), ("x[0, :2]", (2,))],
     }
     assert result.shapes["matched"] == (2, 5)  # of several, the first
     (position,) = [n for n, line in enumerate(result.lines) if line.source == "    return ("]
     first, *rest = result.lines[position:]
-    assert [name for name, _ in first.made[:2]] == ["matched", "annotated"]
-    assert ("squeezed[0]", ()) in first.parts
+    assert [it.name for it in first.made[:2]] == ["matched", "annotated"]
     assert all(line.made == () for line in rest)
 
 
