@@ -132,6 +132,8 @@ class Run(TorchFunctionMode):
         self._tops = {code: top for top in tops for code in codes[top]}
         self._frames: dict[FrameType | None, Section | None] = {}
         self._at: dict[FrameType, tuple[int, int]] = {}  # a line, and its first instruction
+        self._leaving: dict[FrameType, ast.Return] = {}  # perhaps through a `finally`
+        self._failed: set[FrameType] = set()  # their lines have bound nothing
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         """Call a function of torch."""
@@ -156,8 +158,8 @@ class Run(TorchFunctionMode):
             self.error = error
             self._locate(error)
         finally:
-            self._frames.clear()
-            self._at.clear()
+            for each in (self._frames, self._at, self._leaving, self._failed):
+                each.clear()
 
     def _locate(self, error: BaseException) -> None:
         """Find where an exception passed; then free the tensors that its frames keep alive."""
@@ -212,6 +214,8 @@ class Run(TorchFunctionMode):
             self._finish(section, frame, line)
             self._at[frame] = line, frame.f_lasti
             statement = section.statements.get(line)
+            if isinstance(statement, ast.Return):
+                self._leaving[frame] = statement
             goes_on = isinstance(statement, GOES_ON) and last in lines_of(statement)
             section.runs[line] += line == last or not goes_on
         elif section and event == "return":
@@ -219,29 +223,30 @@ class Run(TorchFunctionMode):
             self._record_return(section, frame, arg)
             self._returned(frame, event, arg)
         elif event == "exception" and not issubclass(arg[0], StopIteration):
-            self._at.pop(frame, None)
+            self._failed.add(frame)
+            self._leaving.pop(frame, None)
         return self._line
 
     def _finish(self, section: Section, frame: FrameType, following: int = 0) -> None:
         """Record what a line has bound."""
-        line, _ = self._at.pop(frame, (0, 0))
+        line, _ = self._at.get(frame, (0, 0))
         statement = section.statements.get(line)
-        if isinstance(statement, ast.For) and following != statement.body[0].lineno:
-            return  # the loop is over
-        for target in _targets(statement) if statement else ():
+        over = isinstance(statement, ast.For) and following != statement.body[0].lineno
+        failed = frame in self._failed
+        self._failed.discard(frame)
+        for target in _targets(statement) if statement and not over and not failed else ():
             with contextlib.suppress(Exception):  # a property may raise anything
                 self._record(section, target, short(target), _read(target, frame), line)
 
     def _record_return(self, section: Section, frame: FrameType, value: object) -> None:
         """Record what is returned or yielded."""
-        line = section.owners.get(frame.f_lineno, 0)
-        statement = section.statements.get(line)
-        if isinstance(statement, ast.Return):
+        if statement := self._leaving.get(frame):
             whole = statement.value
             name = whole if isinstance(whole, ast.Tuple) else "return"
-            self._record(section, statement, name, value, line)
-        elif statement and frame.f_code.co_flags & NOT_RUN:
-            self._record(section, statement, "yield", value, line)
+            self._record(section, statement, name, value, statement.lineno)
+        elif frame.f_code.co_flags & NOT_RUN:
+            line = section.owners[frame.f_lineno]
+            self._record(section, section.statements[line], "yield", value, line)
 
     def _returned(self, frame: FrameType, event: str, value: Any) -> Any:  # noqa: ANN401
         """Record the value of an expression, when the function that it called returns."""

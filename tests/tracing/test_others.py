@@ -196,3 +196,25 @@ def test_a_generator_that_is_followed_shows_what_it_yields():
     text = repr(trace(layer, torch.ones(4), follow="parts"))
     assert "3 passes" in text
     assert "yield (4,), in the last pass (2,)" in text
+
+
+def returns_early(x):
+    for row in x:
+        try:
+            x = x @ row
+        except RuntimeError:
+            x = x[None]
+        with torch.no_grad():
+            try:
+                return x * 2, row
+            finally:
+                x = row[0]
+    return None
+
+
+def test_what_is_returned_is_shown_at_its_line_even_if_others_run_after_it():
+    result = trace(returns_early, torch.ones(2, 5))
+    (line,) = [it for it in result.lines if "return x" in it.source]
+    assert [(it.name, it.shape) for it in line.made] == [("x * 2", (2,)), ("row", (5,))]
+    loop = next(it for it in result.lines if "for row" in it.source)
+    assert [text for _, text in loop.notes] == ["row (5,)", "1 pass"]
