@@ -27,10 +27,10 @@ PARTS = ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call | ast.Subscript | ast.A
 HAS_VALUE = ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.Return | ast.Yield
 GOES_ON = ast.For | ast.While | ast.With | ast.Try
 OWN_NAMES = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
+ORDERS = ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE
 TRANSPOSED = ("T", "mT", "H", "mH")
 LONGEST, DEEPEST, MOST_NUMBERS = 40, 3, 4096
-RAGGED = -1
-"""A size that differs from row to row, as in a nested tensor."""
+RAGGED = -1  # a size that differs from row to row, as in a nested tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +67,10 @@ class Step:
 
 
 class Section:
-    """A function: where its statements are, and what is known of its first call.
-
-    Args:
-        index: its position among all.
-        running: the copy of the target's owner, which runs.
-    """
+    """A function: where its statements are, and what is known of its first call."""
 
     def __init__(self, index: int, target: Target, running: object) -> None:
-        self.index, self.target, self.running = index, target, running
+        self.index, self.target, self.running = index, target, running  # the owner's copy
         self.calls = 0
         self.runs: Counter[int] = Counter()  # by the line where a statement begins
         self.error_line: int | None = None  # where the exception passed through it
@@ -110,13 +105,11 @@ class Run(TorchFunctionMode):
     A line's variables are read when the next line begins, and parts of a line where a function
     returns to it. As a mode, it makes every call into torch one of a Python function.
 
-    Args:
-        sizes: the names' sizes.
-
     Attributes:
         made: what was made, in order, as it was when it was made first.
         last: the shape that it had when it was made last.
         error, innermost: the exception that was raised, and the section where it arose.
+        sizes: the names' sizes.
         enlarged: the names whose size is another in an input than in the first run.
     """
 
@@ -367,7 +360,7 @@ def _is_value(node: ast.expr, function: Any) -> bool:  # noqa: ANN401
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) == (function is Tensor.__setitem__)
     if isinstance(node, ast.Compare):
-        return not any(isinstance(it, ast.In | ast.NotIn) for it in node.ops)
+        return all(isinstance(it, ORDERS) for it in node.ops)
     if not isinstance(node, ast.Call):
         return True
     name = ast.unparse(node.func)

@@ -205,23 +205,6 @@ def test_defaults_and_closure_variables_are_not_changed():
     assert {*globals()} == names
 
 
-def test_a_variable_that_a_run_binds_first_is_unbound_again():
-    def made():
-        def layer(x):
-            nonlocal late
-            late = x
-            return late
-
-        if layer is None:
-            late = None
-        return layer, lambda: late
-
-    layer, read = made()
-    trace(layer, torch.ones(2))
-    with pytest.raises(NameError):
-        read()
-
-
 # The caller's graph
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import pytest
 import torch
 from torch import nn
 
@@ -165,24 +164,6 @@ def test_a_closure_variable_is_followed_before_a_global_of_the_same_name():
 
     result = trace(lambda x: one_more(x) * 2, torch.ones(2, 5), follow="one_more")
     assert "return x.sum(0)" in repr(result)
-
-
-@pytest.mark.parametrize(
-    ("several", "message"),
-    [
-        (lambda x: iter(lambda: x, 0), "too many values to unpack"),
-        (lambda x: x.dim(), "cannot unpack non-iterable int"),
-    ],
-)
-def test_unpacking_takes_only_what_python_would(several, message):
-    def layer(x):
-        a, *_, b = (it for it in (x, x[0]))
-        a, b = several(x)
-        return a + b
-
-    result = trace(layer, torch.ones(1))
-    assert message in str(result.error)
-    assert list_made(result)[1:3] == [("a", (1,)), ("b", ())]
 
 
 def test_a_generator_that_is_followed_shows_what_it_yields():
