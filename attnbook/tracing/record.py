@@ -192,7 +192,7 @@ class Run(TorchFunctionMode):
                 if section.calls == 1:
                     for it in ast.iter_child_nodes(section.target.node.args):
                         if isinstance(it, ast.arg):
-                            self._record(section, it, it.arg, frame.f_locals[it.arg])
+                            self._record(section, it, it.arg, frame.f_locals.get(it.arg))
                     return section
         return None
 
