@@ -27,10 +27,10 @@ PARTS = ast.BinOp | ast.UnaryOp | ast.Compare | ast.Call | ast.Subscript | ast.A
 HAS_VALUE = ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.Return | ast.Yield
 GOES_ON = ast.For | ast.While | ast.With | ast.Try
 OWN_NAMES = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
+ORDERS = ast.Eq | ast.NotEq | ast.Lt | ast.LtE | ast.Gt | ast.GtE
 TRANSPOSED = ("T", "mT", "H", "mH")
 LONGEST, DEEPEST, MOST_NUMBERS = 40, 3, 4096
-RAGGED = -1
-"""A size that differs from row to row, as in a nested tensor."""
+RAGGED = -1  # a size that differs from row to row, as in a nested tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +67,10 @@ class Step:
 
 
 class Section:
-    """A function: where its statements are, and what is known of its first call.
-
-    Args:
-        index: its position among all.
-        running: the copy of the target's owner, which runs.
-    """
+    """A function: where its statements are, and what is known of its first call."""
 
     def __init__(self, index: int, target: Target, running: object) -> None:
-        self.index, self.target, self.running = index, target, running
+        self.index, self.target, self.running = index, target, running  # the owner's copy
         self.calls = 0
         self.runs: Counter[int] = Counter()  # by the line where a statement begins
         self.error_line: int | None = None  # where the exception passed through it
@@ -110,13 +105,11 @@ class Run(TorchFunctionMode):
     A line's variables are read when the next line begins, and parts of a line where a function
     returns to it. As a mode, it makes every call into torch one of a Python function.
 
-    Args:
-        sizes: the names' sizes.
-
     Attributes:
         made: what was made, in order, as it was when it was made first.
         last: the shape that it had when it was made last.
         error, innermost: the exception that was raised, and the section where it arose.
+        sizes: the names' sizes.
         enlarged: the names whose size is another in an input than in the first run.
     """
 
@@ -132,6 +125,8 @@ class Run(TorchFunctionMode):
         self._tops = {code: top for top in tops for code in codes[top]}
         self._frames: dict[FrameType | None, Section | None] = {}
         self._at: dict[FrameType, tuple[int, int]] = {}  # a line, and its first instruction
+        self._leaving: dict[FrameType, ast.Return] = {}  # perhaps through a `finally`
+        self._failed: set[FrameType] = set()  # their lines have bound nothing
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401
         """Call a function of torch."""
@@ -156,8 +151,8 @@ class Run(TorchFunctionMode):
             self.error = error
             self._locate(error)
         finally:
-            self._frames.clear()
-            self._at.clear()
+            for each in (self._frames, self._at, self._leaving, self._failed):
+                each.clear()
 
     def _locate(self, error: BaseException) -> None:
         """Find where an exception passed; then free the tensors that its frames keep alive."""
@@ -197,7 +192,7 @@ class Run(TorchFunctionMode):
                 if section.calls == 1:
                     for it in ast.iter_child_nodes(section.target.node.args):
                         if isinstance(it, ast.arg):
-                            self._record(section, it, it.arg, frame.f_locals[it.arg])
+                            self._record(section, it, it.arg, frame.f_locals.get(it.arg))
                     return section
         return None
 
@@ -212,6 +207,8 @@ class Run(TorchFunctionMode):
             self._finish(section, frame, line)
             self._at[frame] = line, frame.f_lasti
             statement = section.statements.get(line)
+            if isinstance(statement, ast.Return):
+                self._leaving[frame] = statement
             goes_on = isinstance(statement, GOES_ON) and last in lines_of(statement)
             section.runs[line] += line == last or not goes_on
         elif section and event == "return":
@@ -219,29 +216,30 @@ class Run(TorchFunctionMode):
             self._record_return(section, frame, arg)
             self._returned(frame, event, arg)
         elif event == "exception" and not issubclass(arg[0], StopIteration):
-            self._at.pop(frame, None)
+            self._failed.add(frame)
+            self._leaving.pop(frame, None)
         return self._line
 
     def _finish(self, section: Section, frame: FrameType, following: int = 0) -> None:
         """Record what a line has bound."""
-        line, _ = self._at.pop(frame, (0, 0))
+        line, _ = self._at.get(frame, (0, 0))
         statement = section.statements.get(line)
-        if isinstance(statement, ast.For) and following != statement.body[0].lineno:
-            return  # the loop is over
-        for target in _targets(statement) if statement else ():
+        over = isinstance(statement, ast.For) and following != statement.body[0].lineno
+        failed = frame in self._failed
+        self._failed.discard(frame)
+        for target in _targets(statement) if statement and not over and not failed else ():
             with contextlib.suppress(Exception):  # a property may raise anything
                 self._record(section, target, short(target), _read(target, frame), line)
 
     def _record_return(self, section: Section, frame: FrameType, value: object) -> None:
         """Record what is returned or yielded."""
-        line = section.owners.get(frame.f_lineno, 0)
-        statement = section.statements.get(line)
-        if isinstance(statement, ast.Return):
+        if statement := self._leaving.get(frame):
             whole = statement.value
             name = whole if isinstance(whole, ast.Tuple) else "return"
-            self._record(section, statement, name, value, line)
-        elif statement and frame.f_code.co_flags & NOT_RUN:
-            self._record(section, statement, "yield", value, line)
+            self._record(section, statement, name, value, statement.lineno)
+        elif frame.f_code.co_flags & NOT_RUN:
+            line = section.owners[frame.f_lineno]
+            self._record(section, section.statements[line], "yield", value, line)
 
     def _returned(self, frame: FrameType, event: str, value: Any) -> Any:  # noqa: ANN401
         """Record the value of an expression, when the function that it called returns."""
@@ -362,7 +360,7 @@ def _is_value(node: ast.expr, function: Any) -> bool:  # noqa: ANN401
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) == (function is Tensor.__setitem__)
     if isinstance(node, ast.Compare):
-        return not any(isinstance(it, ast.In | ast.NotIn) for it in node.ops)
+        return all(isinstance(it, ORDERS) for it in node.ops)
     if not isinstance(node, ast.Call):
         return True
     name = ast.unparse(node.func)

@@ -19,38 +19,27 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from attnbook.tracing.naming import (
-    Sizes,
-    UnclearAxisError,
-    changed_names,
-    new_size,
-    other_sizes,
-)
+from attnbook.tracing.naming import Sizes, UnclearAxisError, changed_names, new_size, other_sizes
 from attnbook.tracing.record import Run, Section, shape_of
 from attnbook.tracing.source import Scope, contents, names_in
 
 MESSAGE_WIDTH, LONGEST_MESSAGE = 60, 300
 NOT_PYTHON = "did not run as Python, as when it is compiled or a generator: no shapes are known."
+Change: TypeAlias = Callable[[Tensor], Tensor]
 Inputs: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Copies(TorchFunctionMode):
     """A layer and its inputs, copied; what occurs twice is copied once.
 
-    As a mode, it copies the tensors that torch refuses to copy: results, such as weights.
-
-    Args:
-        change: makes the copy of an input's tensor, but not of one in a module.
-
-    Raises:
-        TypeError: something cannot be copied.
-        UnclearAxisError: `change` cannot make another size of a tensor.
+    `change` copies the inputs' tensors, but not those in modules. As a mode, it copies the
+    tensors that torch refuses to copy: results, such as weights.
     """
 
-    def __init__(self, layer: object, inputs: Inputs, change: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, layer: object, inputs: Inputs, change: Change) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
-        self.change: Callable[[Tensor], Tensor] = copy_tensor
+        self.change: Change = copy_tensor
         given = [*_inside([layer, inputs])]
         for it in given:
             if isinstance(it, nn.Module):
@@ -121,7 +110,9 @@ def _inside(value: object) -> Iterator[Tensor | nn.Module]:
 
 def copy_tensor(tensor: Tensor) -> Tensor:
     """Copy a tensor, strides and all."""
-    return _in_own_graph(copy.deepcopy(tensor.detach()), tensor)
+    plain = tensor.detach()
+    copied = copy.deepcopy(plain) if tensor.layout == torch.strided else plain.clone()
+    return _in_own_graph(copied, tensor)
 
 
 def _in_own_graph(copied: Tensor, tensor: Tensor) -> Tensor:
@@ -132,13 +123,7 @@ def _in_own_graph(copied: Tensor, tensor: Tensor) -> Tensor:
 
 
 def resize(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
-    """Copy a tensor with other sizes, filled with its own numbers again and again.
-
-    So its lengths, tokens or masks stay valid.
-
-    Raises:
-        UnclearAxisError: an axis may be two things, or torch cannot repeat such a tensor.
-    """
+    """Copy a tensor with other sizes, filled with its own numbers: so lengths stay valid."""
     shape = [new_size(size, sizes, new_sizes) for size in shape_of(tensor)]
     if shape == [*shape_of(tensor)]:
         return copy_tensor(tensor)

@@ -28,22 +28,14 @@ READABLE = "what can be traced is Python whose source can be read, in a file or 
 
 @dataclass(frozen=True)
 class Target:
-    """A function whose first call is shown.
-
-    Args:
-        title: what it is called in the trace.
-        node: where it is written; a lambda as a `def` that returns its value.
-        lines: the lines of its file.
-        owner: the object for which it is called, if it is a method.
-        requested: whether the caller named it.
-    """
+    """A function whose first call is shown."""
 
     title: str
     function: FunctionType
-    node: ast.FunctionDef
-    lines: list[str]
-    owner: Any
-    requested: bool
+    node: ast.FunctionDef  # of a lambda, a `def` that returns its value
+    lines: list[str]  # of its file
+    owner: Any  # the object for which it is called, if it is a method
+    requested: bool  # by its name
 
     @property
     def code(self) -> CodeType:
@@ -57,17 +49,7 @@ class Target:
 
 
 class Scope:
-    """The functions that a trace shows, and the modules that the layer uses, by name.
-
-    Args:
-        layer: a module, a method or a function.
-        follow: names of modules, methods and functions that it calls; True means
-            all modules inside.
-
-    Raises:
-        TypeError: a source cannot be read, or `follow` holds no names.
-        ValueError: a name is not found.
-    """
+    """The functions that a trace shows, and the modules that the layer uses, by name."""
 
     def __init__(self, layer: Any, follow: Iterable[str] | str | bool) -> None:  # noqa: ANN401
         self.layer = layer
@@ -141,11 +123,7 @@ class Scope:
 
 
 def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]:  # noqa: ANN401
-    """Find the Python function that a call of a thing runs, and the object it is bound to.
-
-    Raises:
-        TypeError: there is none, as in a built-in of torch.
-    """
+    """Find the Python function that a call of a thing runs, and the object it is bound to."""
     thing = getattr(thing, "_orig_mod", thing)  # torch.compile's
     call = getattr(type(thing), "__call__", None)  # noqa: B004 - the method is wanted
     if isinstance(thing, nn.Module):
@@ -167,11 +145,7 @@ def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]: 
 
 
 def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
-    """Read a function's source: its syntax tree, and the lines of its file.
-
-    Raises:
-        TypeError: the source cannot be read, or is no longer what runs.
-    """
+    """Read a function's source: its syntax tree, and the lines of its file."""
     code, name = function.__code__, function.__code__.co_qualname
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
@@ -180,8 +154,12 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     try:
         every = map(_as_definition, ast.walk(ast.parse("".join(lines))))
         named = [it for it in every if it and it.name == code.co_name]
-        # A decorator comes first, if there is one.
-        found = [it for it in named if [*it.decorator_list, it][0].lineno == code.co_firstlineno]
+        first = code.co_firstlineno  # a decorator's, if there is one
+        found = [
+            it
+            for it in named
+            if first == ([each.lineno for each in it.decorator_list] or [it.lineno])[0]
+        ]
     except SyntaxError:
         found = []
     if len(found) > 1:

@@ -63,7 +63,7 @@ def test_calls_of_other_threads_are_not_shown():
 
 
 def test_two_threads_never_trace_at_once(monkeypatch):
-    # They share a function's code and sys.stdout; CPython 3.11 fails at times if two parse at once.
+    # They share sys.stdout; CPython 3.11 fails at times if two parse at once.
     busy, most = [], []
 
     def slow(call):
@@ -95,11 +95,43 @@ def first_of(x):
 def test_only_the_second_run_of_a_layer_prints_nothing(capsys):
     def layer(x):
         print("mine", len(x))  # noqa: T201 - as learners do
-        in_a_thread(lambda: print("theirs", len(x), flush=True))  # noqa: T201
         return x
 
     before = sys.stdout, sys.stderr
     trace(layer, torch.ones(2), sizes={"batch": 2})
 
-    assert capsys.readouterr().out == "mine 2\ntheirs 2\ntheirs 3\n"
+    assert capsys.readouterr().out == "mine 2\n"
     assert (sys.stdout, sys.stderr) == before
+
+
+def test_a_debuggers_trace_function_is_in_use_again_after_a_trace():
+    def debugger(*_):
+        return None
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(debugger)
+        result = trace(first_of, torch.ones(2))
+        after = sys.gettrace()
+    finally:
+        sys.settrace(before)
+    assert after is debugger
+    assert result.shapes == {"x": (2,), "return": ()}
+
+
+def test_a_function_that_calls_others_for_each_item_is_not_shown_with_their_values():
+    def layer(x):
+        return (sum(part.sum(0) for part in x) + 1, [*map(first_of, x)], x in [x, x + 1])
+
+    parts = [it.name for it in trace(layer, torch.ones(2, 3, 5)).steps if it.part]
+    assert parts == ["part.sum(0)", "x + 1"]
+
+
+def test_a_function_of_torch_that_is_followed_shows_its_one_call():
+    def layer(x):
+        return torch.nn.functional.softmax(x, dim=-1)
+
+    text = repr(trace(layer, torch.ones(2, 3), follow="torch.nn.functional.softmax"))
+    assert "calls" not in text
+    assert "ret = input.softmax(dim)" in text
+    assert "ret (2, 3)" in text
