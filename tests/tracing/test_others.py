@@ -199,3 +199,25 @@ def test_what_is_returned_is_shown_at_its_line_even_if_others_run_after_it():
     assert [(it.name, it.shape) for it in line.made] == [("x * 2", (2,)), ("row", (5,))]
     loop = next(it for it in result.lines if "for row" in it.source)
     assert [text for _, text in loop.notes] == ["row (5,)", "1 pass"]
+
+
+def test_a_loop_without_a_pass_binds_nothing():
+    def layer(x):
+        row = x
+        for row in x[:0]:
+            x = row
+        return row
+
+    assert list_made(trace(layer, torch.ones(2, 5)))[1:] == [("row", (2, 5)), ("return", (2, 5))]
+
+
+def test_a_statement_over_several_lines_runs_once_in_each_pass():
+    def layer(x):
+        for _ in range(2):
+            x = torch.cat(
+                [x, x.neg()],
+                dim=0,
+            )
+        return x
+
+    assert [it.passes for it in trace(layer, torch.ones(2)).lines] == [1, 1, 2, 2, 2, 2, 1]
