@@ -52,6 +52,20 @@ export function weightsOf(model, example, query, own = {}) {
 }
 
 /**
+ * One query's scores and weights, with the values and the output.
+ * @param {Model<Traits>} model
+ * @param {number} example
+ * @param {number} query
+ * @param {OwnRow} own
+ * @param {WeightsRow} row
+ * @returns {QueryRow}
+ */
+export function rowOf(model, example, query, own = {}, row = weightsOf(model, example, query, own)) {
+  const values = model.get("values")[keyExampleOf(model, example)];
+  return { ...row, values, output: own.output ?? pool(row.weights, values) };
+}
+
+/**
  * The temperature at a step of its slider: equal steps of its logarithm, rounded to two digits.
  * @param {number} step
  */
@@ -136,8 +150,7 @@ function exampleBlock(model, example, own, onPoint) {
   const paint = (pointed) => {
     const query = model.get("query");
     const all = queries.map((_, q) => weightsOf(model, example, q, own(example, q)));
-    const [values, { weights }] = [model.get("values")[keyExampleOf(model, example)], all[query]];
-    row = { ...all[query], values, output: own(example, query).output ?? pool(weights, values) };
+    row = rowOf(model, example, query, own(example, query), all[query]);
     map?.paint(all, query, queryName(model, example, query));
     const read = keyExampleOf(model, example);
     put(reads, { text: read === example ? "" : `keys and values of ${model.get("example_labels")[read]}` });

@@ -6,7 +6,6 @@ import pytest
 
 from attnbook.figures import ScalingFigure
 from tests.figures.attention.cases import CASES
-from tests.figures.online.cases import figure_of as online_of
 from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.position.cases import CASES as POSITION
 from tests.figures.scaling.cases import CASES as SCALING
@@ -16,7 +15,6 @@ from tests.tools.site.site_checks import NARROW, WIDE
 # A figure, its slider, the part at the handle, and where in it: its left end is 0, its right end 1.
 HANDLES = {
     "attention": (CASES["toy"]().figure, "valid_lens[0]", ".axis .padding", 0),
-    "online": (lambda: online_of("a small last block"), "step", ".bars", "the slider's value"),
     "pooling": (POOLING["few"], "query", ".marker", 0.5),
     "position": (POSITION["sinusoidal"], "distance", ".marker", 0.5),
     "scaling": (lambda: ScalingFigure(*SCALING["a chapter's"]()), "d", ".marker", 0.5),
@@ -43,6 +41,6 @@ def test_a_handle_is_at_the_part_that_it_chooses(show, name, width):
     for value in (low, (2 * low + high) // 3, high - 1):
         slider.fill(str(value))
         box = figure.locator(part).first.evaluate("part => part.getBoundingClientRect()")
-        place = box["left"] + box["width"] * (value / high if isinstance(share, str) else share)
+        place = box["left"] + box["width"] * share
         assert handle_centre(tab, slider) == pytest.approx(place, abs=1.5)
     added.evaluate("style => style.remove()")
