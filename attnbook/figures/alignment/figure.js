@@ -33,7 +33,7 @@ function drawAlignment(place) {
     otherName: "expected",
     note: "a full column is 1",
     most: [36, 24],
-    mapNote: anySpans ? "outlined: gold spans" : "",
+    mapNote: anySpans ? "boxes: the brackets" : "",
     over: [outlines],
   });
   /** @type {[number | null, number[][]]} */
@@ -57,7 +57,7 @@ function drawAlignment(place) {
       ...{ text, output, scores, weights, step, span, details: fields, field: fields[step] },
       sentence: sentence(shown, weights, step),
       other: otherOutput(shown),
-      inside: [inside ?? { name: "no gold span", weight: "" }],
+      inside: [inside ?? { name: "no bracket", weight: "" }],
     });
   };
   return mountFigure(place, { elements: [choice, bands.element], traits: ["date", "step"], paint }).close;

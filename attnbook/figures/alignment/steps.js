@@ -40,7 +40,7 @@ export function written({ output, expected, fields }, step) {
   const wrong = character === wanted ? "" : ` where ${wanted ? quoted(wanted) : "nothing"} is expected`;
   if (field)
     return `${quoted(character)}${wrong}, ${/\d/.test(character) ? "a digit of" : "at a position of"} the ${field}`;
-  return `${quoted(character)}${wrong}${character === "-" ? ", a hyphen" : ""}: no gold span`;
+  return `${quoted(character)}${wrong}${character === "-" ? ", a hyphen" : ""}: no bracket`;
 }
 
 /**
@@ -56,7 +56,7 @@ export function sentence(shown, weights, step) {
   const start = `Step ${step} writes ${written(shown, step)}. The peak is on ${quoted(shown.text[peak])}`;
   if (!gold) return `${start}, with ${weights[step][peak].toFixed(3)} of the weight.`;
   const side = gold[0] <= peak && peak < gold[1] ? "inside" : "outside";
-  return `${start}, ${side} the gold span; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
+  return `${start}, ${side} the bracket; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
 }
 
 /** A box for each field: its gold span, over the steps that write it. @param {Translated} shown */

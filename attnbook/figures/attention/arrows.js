@@ -5,9 +5,10 @@ import { make } from "../shared/elements.js";
 import { keyColor } from "../shared/key_axis.js";
 
 const MOST_LABELS = 8; // keys that get a name
-// Thickness of arrows; height of a name, of 100; px from a tip to its name.
-const SMALL = { thick: 1, high: 14, gap: 9 };
-const LARGE = { thick: 0.5, high: 6, gap: 20 };
+// Thickness of arrows; height of a name, of 100; px from a tip to its name and to a common name; px by which a name
+// may leave the plane.
+const SMALL = { thick: 1, high: 14, gap: 9, commonGap: 12, outside: 12 };
+const LARGE = { thick: 0.5, high: 6, gap: 20, commonGap: 20, outside: 8 };
 export const BEYOND = 1.15; // the size of a plane relative to the reach of its arrows
 const BEYOND_SMALL = 1.5; // which leaves room for names
 const LETTER = 0.7; // em: the largest width of a name's letter
@@ -111,7 +112,8 @@ function arrowShape([x, y], rank, thick, paint, className) {
  * @param {(vector: Point) => Point} point
  * @param {typeof SMALL} sizes
  */
-function labels(all, point, { high, gap }) {
+function labels(all, point, { high, gap, commonGap, outside }) {
+  const isHigh = all.reduce((sum, { vector }) => sum + vector[1], 0) > 0;
   /** @type {[x: number, y: number, half: number][]} */
   const labelled = [];
   return all
@@ -122,7 +124,9 @@ function labels(all, point, { high, gap }) {
       // The name of a zero vector is on the side opposite to the query.
       const [across, deep] = x || y ? [x, y] : point(all[all.length - 1].vector).map((number) => -number);
       const length = Math.hypot(across, deep) || 1;
-      const [right, down] = [across / length, deep / length];
+      let [right, down] = [across / length, deep / length];
+      // A common name is longer: it is above or below the tip, on the side with fewer arrows if both are near.
+      if (equal.length > 1) [right, down] = [0, (Math.abs(down) > 0.5 ? down > 0 : isHigh) ? 1 : -1];
       const text = commonName(equal);
       const half = (high * LETTER * text.length) / 2;
       const middle = x + right * (high / 2 + half);
@@ -131,11 +135,11 @@ function labels(all, point, { high, gap }) {
       );
       if (covers) return [];
       labelled.push([middle, y, half]);
-      // Beyond the tip, in the direction of the arrow; never beyond the plane.
+      // Beyond the tip, in the direction of the arrow; never far beyond the plane.
       const leftShare = (1 - right) / 2;
       const [least, most] = [leftShare, 1 - leftShare].map((share) => (share * LETTER * text.length).toFixed(2));
-      const left = `clamp(${least}em, calc(${50 + x}% + ${(gap * right).toFixed(1)}px), calc(100% - ${most}em))`;
-      const top = `calc(${50 + y}% + ${(gap * down).toFixed(1)}px)`;
+      const left = `clamp(${least}em - ${outside}px, ${50 + x}% + ${(gap * right).toFixed(1)}px, 100% + ${outside}px - ${most}em)`;
+      const top = `calc(${50 + y}% + ${((equal.length > 1 ? commonGap : gap) * down).toFixed(1)}px)`;
       return [
         make("i", { text, style: `left: ${left}; top: ${top}; translate: ${(-100 * leftShare).toFixed(0)}% -50%` }),
       ];

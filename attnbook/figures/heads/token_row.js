@@ -59,7 +59,10 @@ function column(i, group, onChoose) {
 export function line(onChoose) {
   const group = uniqueName();
   const row = make("div", { class: "heads-line", role: "radiogroup", "aria-label": "query" });
-  const { element } = stage("Guesses", { note: "for each next symbol, in\u00a0%", picture: [row] });
+  const percent = [make("i", { text: "its probability " }), make("span", { text: "in\u00a0%" })];
+  const names = ["symbol", "guess for the next one"].map((text) => make("span", { text }));
+  const about = [make("div", { class: "heads-rows" }, ...names, make("span", {}, ...percent))];
+  const { element } = stage("Guesses", { about, picture: [row] });
   /** @type {ReturnType<typeof column>[]} */
   let columns = [];
   /** @param {Reading} reading @param {number} query @param {number} trained */

@@ -39,14 +39,14 @@ function drawMask(context) {
   const code = codeOf(model, asksCode);
   const map = pairsMap(goal ? "Yours" : "", (pair) => pointed.point(pair));
   const target = goal ? pairsMap("Wanted") : null;
-  const [answer, table] = [readout(), maskTable()];
+  const [legend, answer, table] = [mapLegend(goal !== null), readout(), maskTable()];
   const [empty, verdict] = [make("p", { class: "mask-empty" }), make("p", { class: "mask-verdict", role: "status" })];
 
   const groups = own ? [...controls.groups, { name: "predicate", element: own.element }] : controls.groups;
   const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : model.get("main"));
   const maps = make("div", { class: "mask-maps" }, ...(target ? [target.element] : []), map.element);
   const results = make("div", { class: "mask-results" }, answer.element, ...(goal ? [verdict] : []), empty);
-  const seen = make("div", {}, maps, mapLegend(goal !== null), results);
+  const seen = make("div", {}, maps, legend.element, results);
   const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), seen);
   const [codeFirst, codeLater] = [asksCode, !asksCode].map((here) => (here && code ? [code.element] : []));
   const folds = make("div", { class: "mask-folds" }, ...more, ...codeLater, table.element);
@@ -59,6 +59,7 @@ function drawMask(context) {
     controls.paint(rules);
     map.paint(rules, mask, pair, goal);
     if (goal) target?.paint(goal, visibleOf(goal), pair, rules);
+    legend.paint(rules);
     const isPointed = pair.query !== null;
     answer.set(isPointed ? describePair(rules, tableOf(model), pair) : describeCounts(mask), isPointed);
     put(empty, { text: describeEmptyRows(rules, mask) });

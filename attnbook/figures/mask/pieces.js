@@ -127,12 +127,21 @@ export function pairsMap(title, onPoint) {
   return { element, paint };
 }
 
-/** What the cells mean. @param {boolean} compares the mask with a wanted one */
+/** What the cells mean, and which rows there are. @param {boolean} compares the mask with a wanted one */
 export function mapLegend(compares) {
   const names = ["visible", "hidden", "the query’s own key", ...(compares ? ["differs from the wanted one"] : [])];
   const classes = ["visible", "hidden", "own", "differing"];
-  const parts = names.map((text, i) => make("span", {}, make("i", { class: classes[i] }), make("span", { text })));
-  return make("div", { class: "mask-legend", "aria-hidden": true }, ...parts);
+  const parts = names.map((text, i) =>
+    make("span", { "aria-hidden": true }, make("i", { class: classes[i] }), make("span", { text })),
+  );
+  const rows = make("span");
+  const element = make("div", { class: "mask-legend" }, ...parts, rows);
+  /** @param {Rules} rules */
+  const paint = ({ num_queries, num_keys }) => {
+    rows.hidden = num_queries === num_keys;
+    put(rows, { text: `queries: last ${num_queries} of ${num_keys}` });
+  };
+  return { element, paint };
 }
 
 /** The data table of the mask. */

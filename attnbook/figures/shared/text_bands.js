@@ -150,7 +150,8 @@ function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
     const [wide, narrow] = most.map((each) => columnsFor(text.length, each));
     put(columns, { style: `--wide: ${wide}; --narrow: ${narrow}` });
     const reordered = "Written from right to left; here its characters are in reading order, from left to right.";
-    put(order, { text: isRightToLeft(text) ? reordered : "" });
+    const hint = "Click a character to hide or show it.";
+    put(order, { text: [onHide ? hint : "", isRightToLeft(text) ? reordered : ""].filter(Boolean).join(" ") });
     suppressShortcuts(columns);
     onBuild();
   });

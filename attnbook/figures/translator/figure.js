@@ -81,7 +81,7 @@ function parts(model, repaint) {
     onStep: (step) => set({ step }),
     onHide: (position) => set({ hidden: toggled(model.get("hidden"), position) }),
     otherName: "before",
-    note: "click one to hide it",
+    note: "a full column is 1",
     about: [showAll],
     most: [28, 12],
     answer: [answer],

@@ -185,9 +185,9 @@ def expected_sentence(facts: dict[str, Any], step: int) -> str:
         kind = "a digit of" if wrote.isdigit() else "at a position of"
         start += f", {kind} the {facts['field']}"
     elif facts["expected"]:
-        start += f"{', a hyphen' * (wrote == '-')}: no gold span"
+        start += f"{', a hyphen' * (wrote == '-')}: no bracket"
     start += f". The peak is on “{visible(facts['text'][facts['peak']])}”"
     if facts["span"] is None:
         return f"{start}, with {max(facts['weights']):.3f} of the weight."
     side = "inside" if facts["peak"] in range(*facts["span"]) else "outside"
-    return f"{start}, {side} the gold span; {facts['inside']:.3f} of the weight lies inside."
+    return f"{start}, {side} the bracket; {facts['inside']:.3f} of the weight lies inside."

@@ -89,7 +89,7 @@ def of_step(
         "sentence": expected_sentence(facts, step),
         "rows": [
             *(f"{i}: {character}" for i, character in enumerate(text)),
-            f"inside the {facts['field']}" if span else "no gold span",
+            f"inside the {facts['field']}" if span else "no bracket",
             "total",
         ],
         "numbers": [pytest.approx(row, rel=CLOSE, abs=CLOSE) for row in numbers],

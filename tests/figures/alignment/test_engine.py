@@ -38,7 +38,7 @@ def test_rows_of_columns_are_even(answers):
 def test_the_sentence_reports_peaks_before_inside_and_after_a_span(answers):
     start = "Step 0 writes “1”, a digit of the day. The peak is on “b”, "
     assert answers["sides"] == [
-        f"{start}outside the gold span; 0.250 of the weight lies inside.",
-        f"{start}inside the gold span; 0.500 of the weight lies inside.",
-        f"{start}outside the gold span; 0.250 of the weight lies inside.",
+        f"{start}outside the bracket; 0.250 of the weight lies inside.",
+        f"{start}inside the bracket; 0.500 of the weight lies inside.",
+        f"{start}outside the bracket; 0.250 of the weight lies inside.",
     ]

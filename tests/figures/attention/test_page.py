@@ -211,6 +211,7 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     assert readout.inner_text().startswith("two (padding): score")
     assert "weight 0," in readout.inner_text()
     assert figure.evaluate(LIT) == lit
+    assert figure.locator(".of-scores .hidden-key").nth(1).is_visible()
 
 
 def test_at_first_the_readout_names_the_keys_with_the_largest_weight(show):
