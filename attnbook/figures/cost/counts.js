@@ -183,7 +183,7 @@ export function formatNeed(bytes) {
 export function sentence(model, costs) {
   const [formula, ours] = costs.map(({ bytes }) => bytes);
   return (
-    `${formatSizes(model.get("layer"), sizesOf(model))}: the formula needs ${formatNeed(formula)}, ` +
-    `ours ${formatNeed(ours)}: ${compare([formula, ours], MEMORY_WORDS)}.`
+    `${formatSizes(model.get("layer"), sizesOf(model))}: the plain formula needs ${formatNeed(formula)}, ` +
+    `this book's layer ${formatNeed(ours)}: ${compare([formula, ours], MEMORY_WORDS)}.`
   );
 }

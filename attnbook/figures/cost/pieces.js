@@ -18,7 +18,8 @@ import {
   WAYS,
 } from "./counts.js";
 
-const NAMES = { formula: "the formula", ours: "ours" };
+const NAMES = { formula: "plain formula", ours: "this book's layer" };
+const MEASURED = "lines: predicted, hollow dots: measured";
 /**
  * A plot: what it shows of a cost, and how.
  * @typedef {object} Plot
@@ -35,7 +36,7 @@ const NAMES = { formula: "the formula", ours: "ours" };
 export const PLOTS = [
   {
     title: "Time",
-    note: "predicted",
+    note: MEASURED,
     name: "seconds",
     toPower: Math.log10,
     format: formatSeconds,
@@ -136,7 +137,7 @@ export function costPlot(model, about, ...below) {
   const numbers = WAYS.map(() => make("b"));
   const keys = WAYS.map((way, i) => lineKey(way === "ours" ? "dashed ours" : way, `${NAMES[way]} `, numbers[i]));
   const verdict = make("span", { class: "verdict" });
-  const { element } = stage(title, { note, about: [...keys, verdict], picture: [axes.element, ...below] });
+  const { element, setNote } = stage(title, { note, about: [...keys, verdict], picture: [axes.element, ...below] });
   /** @param {Cost[]} costs @param {Cost[][]} sweep @param {number} x */
   const paint = (costs, sweep, x) => {
     const now = costs.map((cost) => cost[name]);
@@ -149,6 +150,7 @@ export function costPlot(model, about, ...below) {
     put(verdict, { text: compare(now, words) });
     if (setting === settingOf(model)) return;
     setting = settingOf(model);
+    if (!isMemory) setNote(groups.has(setting) ? MEASURED : "lines: predicted; not measured here");
     measured.replaceChildren(...(groups.has(setting) ? [/** @type {SVGGElement} */ (groups.get(setting))] : []));
   };
   return { element, paint };

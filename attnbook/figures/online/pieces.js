@@ -83,20 +83,25 @@ export function scoreBand(scores, block, slots) {
  * @param {Ends} ends of its axis, at every step
  */
 export function sumRows({ title, of, now }, slots, ends) {
+  const soon = ["nothing yet", "shrinks if highest rises", "grows with each block"];
   const rows = ["before", "rescaled", "powers"].map((kind) => {
     const [label, drawn, number] = [make("span", { class: "name" }), stack(slots, "sum"), make("span")];
-    const picture = make("div", { class: "picture", "aria-hidden": true }, drawn.element);
-    return { label, drawn, number, element: line(`carried ${kind}`, label, picture, number) };
+    const soon = make("small", { class: "soon" });
+    const picture = make("div", { class: "picture", "aria-hidden": true }, drawn.element, soon);
+    return { label, drawn, number, soon, element: line(`carried ${kind}`, label, picture, number) };
   });
   /** @param {Carried[]} walk @param {number} step */
   const paint = (walk, step) => {
     const [old, carried] = [walk[Math.max(0, step - 1)], walk[step]];
     const { before, rescaled, powers, correction } = carried;
     const sums = [now(old), correction * now(old), now(carried)];
-    const labels = ["before", step ? `× ${formatFactor(correction)}` : "×", step ? `+ block ${step}` : "+ block"];
+    const labels = step
+      ? ["sum before", `rescaled × ${formatFactor(correction)}`, `with block ${step}`]
+      : ["sum before", "rescaled", "with block"];
     [before, rescaled, powers].forEach((parts, i) => {
       put(rows[i].label, { text: labels[i] });
       put(rows[i].number, { text: decimals(sums[i]) });
+      put(rows[i].soon, { text: step ? "" : soon[i] });
       rows[i].drawn.paint(padded(of(parts), slots, 0), ends);
     });
     rows[1].element.classList.toggle("shrunk", correction < 1 && now(old) !== 0);
@@ -127,6 +132,7 @@ export function outputRows(scores, values, block, slots, walks) {
     const paint = (weights, output, expected, step) => {
       const wrong = errorOf([output], [expected]);
       sum.paint(padded(weights, slots, 0), padded(column, slots, 0), output);
+      if (!step) put(sum.elements[sum.elements.length - 1], { text: "weighted sum / sum of powers" });
       const parts = steps[step].map((weight, i) => weight * column[i]);
       plain.paint(padded(parts, slots, 0), ends);
       put(number, { text: decimals(expected) });

@@ -14,6 +14,7 @@ import { stage } from "../shared/stage.js";
 import { formatExact, keyWalk, numbersOf, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 
 const SCORE = "-(q - k)² / (2 width²)";
+const END = 2.5; // percent of an axis on a phone: a character
 
 /**
  * The traits of the figure.
@@ -155,8 +156,11 @@ function bandsOf(layout, control, onWalk) {
   const drawn = [scorePicture(layout), weightPicture(layout), valuePicture(layout)];
   const [scoreElement, weightElement, valueElement] = drawn.map(({ element }) => element);
   const [axis, shared, name] = [ruler("below"), make("span"), make("small", { text: names[0] })];
-  axis.paint(ticks(...range, 6, 30).map((tick) => ({ at: x(tick), text: String(tick) })));
-  const lines = [lineKey("dot", names[1]), lineKey("solid", "outputs")];
+  const labels = ticks(...range, 6, 30).map((tick) => ({ at: x(tick), text: String(tick) }));
+  // The name of the axis is at its end; numbers that have no room before it are left out.
+  const room = 100 - END * (names[0].length + 2);
+  axis.paint([...labels.filter(({ at }) => at < room), { at: 100, text: names[0] }]);
+  const lines = [lineKey("dot", `${names[1]} (color: ${names[0]})`), lineKey("solid", "outputs")];
   if (truth.length) lines.push(lineKey("dashed truth", "truth"));
   const stages = [
     stage("", { className: "axis", about: [control.label, name], picture: [control.input] }),

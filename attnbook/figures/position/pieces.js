@@ -96,7 +96,7 @@ export function clocks(first, names) {
     const columns = { style: `--pairs: ${Math.min(MOST_CLOCKS, all.length)}` };
     return make("div", { class: "clocks", ...columns }, titleColumn, ...some.map((one) => one.element));
   });
-  const { element } = stage("Vectors", { note: "a clock for each pair", picture: rows });
+  const { element } = stage("Vectors", { note: "each pair turns with its position", picture: rows });
   return { element, paint: (/** @type {Pose} */ pose) => all.forEach((one) => one.paint(pose)) };
 }
 
@@ -105,10 +105,11 @@ export function chart(fixed) {
   const ends = endsOf(fixed);
   const [left, top] = [fromLeft([-fixed.reach, fixed.reach]), fromTop(ends)];
   const [line, dot, below] = [curve("line"), segment("dot"), ruler("below")];
+  const name = make("small", { class: "axis-name", text: "distance p - q" });
   const axes = plot("curve", line.element, dot);
   axes.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
   below.paint(ticks(-fixed.reach, fixed.reach).map((x) => ({ at: left(x), text: String(x) })));
-  const { element, setNote } = stage("Dot product", { picture: [axes.element, below.element] });
+  const { element, setNote } = stage("Dot product", { picture: [axes.element, below.element, name] });
   /** @param {Pose} pose @param {number[]} along */
   const paint = ({ positions: [p, q], dot: now }, along) => {
     line.paint(along.map((y, i) => [left(i - fixed.reach), top(y)]));

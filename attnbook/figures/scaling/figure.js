@@ -16,7 +16,7 @@ const MEASURES = [
   ["variance", "variance of the scores"],
   ["largest", "largest weight"],
   ["entropy", "entropy"],
-  ["slopes", "slopes"],
+  ["slopes", "reaction of weights to scores: sum of slopes"],
 ];
 
 /**

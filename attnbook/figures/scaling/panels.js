@@ -20,7 +20,7 @@ const ROWS = [
   { text: "largest weight", format: ({ largest }) => decimals(largest) },
   { text: "entropy", format: (measures) => `${decimals(measures.entropy)} bits` },
   { text: "as if evenly shared by", format: (measures) => describeEntropy(measures.entropy) },
-  { text: "slopes", meaning: "how far weights can move", format: ({ slopes }) => decimals(slopes) },
+  { text: "reaction of weights", meaning: "to scores: sum of slopes", format: ({ slopes }) => decimals(slopes) },
 ];
 
 /** The entropy as the number of keys that would share the weight evenly. @param {number} bits */

@@ -12,7 +12,6 @@ import { describeMeeting, productOf } from "./matrix_product.js";
 import { drawing, indexedName, legend, measureOf } from "./pieces.js";
 
 const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
-const TITLE = 24; // px of a function's title
 const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
 
 /**
@@ -82,8 +81,9 @@ function sourceOf(sections, steps, onChoose) {
  */
 function reveal(line, box) {
   const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
-  if (inner.top >= outer.top + TITLE && inner.bottom <= outer.bottom) return;
-  box.scrollTop += inner.top - outer.top - Math.max(TITLE, (outer.height - inner.height) / 2);
+  const title = line.parentElement?.firstElementChild?.clientHeight ?? 0;
+  if (inner.top >= outer.top + title && inner.bottom <= outer.bottom) return;
+  box.scrollTop += inner.top - outer.top - Math.max(title, (outer.height - inner.height) / 2);
 }
 
 /**

@@ -92,6 +92,16 @@ function printed(layout, numbers) {
   });
 }
 
+/** The numbers of the rows of each matrix; CSS hides those for which large cells have room only. @param {Layout} layout @param {number} cell px */
+function rowNumbersOf({ down, stacked, stepDown }, cell) {
+  const every = Math.ceil(13 / cell);
+  const rows = Array.from({ length: down }, (_, row) => row);
+  const className = (/** @type {number} */ row) => `row-number${row % every ? " if-room" : ""}`;
+  return Array.from({ length: stacked }, (_, block) => block).flatMap((block) =>
+    rows.map((row) => make("span", { class: className(row), text: row, style: `--at: ${block * stepDown + row}` })),
+  );
+}
+
 /**
  * The names of the matrices: above each column of them, and to the left of each row.
  * @param {Step} step
@@ -110,9 +120,10 @@ function blockLabelsOf(step, layout, cell) {
   const side = count > 3 ? axisName(step, count - 3) : "";
   const tops = side ? blockLabels(step, [count - 3], above) : [];
   const sides = stackAxes.length ? blockLabels(step, [...stackAxes.keys()], left) : [];
-  const edge = Math.max(0, ...sides.map(({ text }) => wide(text)));
+  const rowNumbers = side ? rowNumbersOf(layout, cell) : [];
+  const edge = Math.max(0, ...sides.map(({ text }) => wide(text))) + (rowNumbers.length ? 14 : 0);
   const unnamed = tops.some(({ text }) => !text.includes(side)) ? side : "";
-  return { tops: spans(tops), sides: spans(sides), edge, unnamed };
+  return { tops: spans(tops), sides: [...spans(sides), ...rowNumbers], edge, unnamed };
 }
 
 /**

@@ -21,7 +21,7 @@ const factor = (value, format) => (value < 0 ? `(${format(value)})` : format(val
  */
 export function sumText(weights, values, output) {
   const keys = weights.flatMap((weight, key) => (weight === 0 ? [] : [key]));
-  const counted = keys.filter((key) => weights[key] >= LEAST_SHOWN);
+  const counted = keys.filter((key) => Math.abs(weights[key]) >= LEAST_SHOWN);
   const size = (/** @type {number} */ key) => Math.abs(weights[key] * values[key]);
   const largest = (counted.length ? counted : keys)
     .slice()

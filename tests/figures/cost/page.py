@@ -55,7 +55,10 @@ def expected(figure: CostFigure) -> dict[str, Any]:
         "tables": [chosen, curves(figure), [point[4:] for way in measured for point in way]],
         "numbers": [*map(format_seconds, seconds), *map(format_bytes, sizes)],
         "verdicts": [part.rpartition(": ")[2].rstrip(".") for part in (time, memory)],
-        "sentence": memory,
+        # The page names both programs for newcomers.
+        "sentence": memory.replace("the formula", "the plain formula").replace(
+            "ours", "this book's layer"
+        ),
         "here": [[x, y] for y in heights],
         "dots": 2 * len(dots),  # of seconds, and of bytes
     }

@@ -80,9 +80,12 @@ def test_dots_are_shown_only_at_the_measured_setting(show):
     here, there = "Dots: measured on a machine of the tests.", "the dots are at batch 4 and size 64"
     figure = show()[1]
     note = figure.locator(".note")
+    time = figure.get_by_role("group", name="Time")
     assert note.inner_text() == here
+    assert "lines: predicted, hollow dots: measured" in time.inner_text()
     slider(figure, "batch").press("ArrowRight")
     assert note.inner_text().endswith(f"{there}.")
+    assert "lines: predicted; not measured here" in time.inner_text()
     assert figure.evaluate(READ)["dots"] == 0
     slider(figure, "batch").press("ArrowLeft")
     assert (note.inner_text(), figure.evaluate(READ)["dots"]) == (here, 16)

@@ -121,7 +121,7 @@ def test_without_the_correction_the_error_is_next_to_the_right_output(show):
         assert seen["sum"] == f"{terms} {output}"
         figure.get_by_role("checkbox").check()
     labels = [row["label"] for row in figure.evaluate(READ)["sums"]]
-    assert labels == ["before", "× 1", "+ block 3"] * 2
+    assert labels == ["sum before", "rescaled × 1", "with block 3"] * 2
 
 
 LIT = (

@@ -133,7 +133,7 @@ def test_the_output_is_written_as_a_sum_of_its_largest_parts(show):
         assert seen["parts"] == pytest.approx([size / 6 for size in sizes], abs=1e-4)  # -1 to 5
         terms = [term.split(" · ") for term in seen["sum"].partition(" = ")[0].split(" + ")]
         terms = [term for term in terms if term != ["…"]]
-        assert len(terms) == min(4, sum(weight > 0 for *_, weight in rows)), change
+        assert len(terms) == min(4, sum(weight >= 5e-4 for *_, weight in rows)), change
         largest = sorted(sorted(range(5), key=lambda key: -sizes[key])[: len(terms)])
         assert [weight for weight, _ in terms] == [decimals(rows[key][3]) for key in largest]
         assert [float(value.strip("()")) for _, value in terms] == [rows[k][1] for k in largest]
