@@ -26,7 +26,11 @@ function drawAlignment(place) {
   const choice = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
   choice.hidden = translations.length === 1;
   const outline = make("svg:path");
-  const outlines = make("svg:svg", { class: "gold-spans", preserveAspectRatio: "none", "aria-hidden": true }, outline);
+  const outlines = make(
+    "svg:svg",
+    { class: "heat-outlines gold-spans", preserveAspectRatio: "none", "aria-hidden": true },
+    outline,
+  );
   const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
   const bands = textBands({
     onStep: (step) => choose(model.get("date"), step),

@@ -29,7 +29,7 @@ export function draggedTraits(model) {
 /** A button that restores the first values of an example. @param {Model<Traits>} model @param {number} example */
 function restoreButton(model, example) {
   const text = `Put the ${model.get("moves").what === "scores" ? "scores" : "arrows"} back`;
-  const button = make("button", { type: "button", class: "restore", text });
+  const button = make("button", { type: "button", class: "control restore", text });
   button.addEventListener("click", () => {
     for (const [name, start] of draggedTraits(model)) {
       const all = [...model.get(/** @type {"scores"} */ (name))];

@@ -37,7 +37,7 @@ function seenBy(model, engine) {
 
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
-  const control = stepper("snapshot", (index) => onChoose(steps[index]), { max: steps.length - 1 });
+  const control = stepper("snapshot", (index) => onChoose(steps[index]), steps.length - 1);
   const paint = (/** @type {number} */ step) => control.paint(steps.indexOf(step), `step ${step} of ${steps.at(-1)}`);
   return { name: "snapshot", element: control.element, paint };
 }

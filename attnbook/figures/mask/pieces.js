@@ -68,7 +68,11 @@ function queryButtons(onPoint, word) {
 export function pairsMap(title, onPoint) {
   const buttons = onPoint && queryButtons(onPoint, title ? "" : "query ");
   const shapes = ["cell-edges", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
-  const marks = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "mask-marks" }, ...shapes);
+  const marks = make(
+    "svg:svg",
+    { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-outlines mask-marks" },
+    ...shapes,
+  );
   const map = heatmap({ rowNames: buttons?.element, over: [marks], scale: false });
   const [positions, counts] = ["heat-columns positions", "heat-rows counts"].map((name) =>
     make("div", { class: name, "aria-hidden": true }),
@@ -211,7 +215,7 @@ function withComments(text) {
 export function codeBox(onChoose, isOpen) {
   const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
   choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));
-  const button = make("button", { type: "button", text: "Copy" });
+  const button = make("button", { type: "button", class: "control", text: "Copy" });
   const status = make("small", { role: "status" });
   const shown = make("code");
   const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": "code that makes this mask" }, shown);

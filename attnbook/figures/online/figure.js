@@ -76,7 +76,7 @@ function drawOnline(context) {
   const { model } = context;
   const bands = bandsOf(model);
   const last = bands.walks[0].length - 1;
-  const steps = stepper("step", (step) => setterOf(model)({ step }), { max: last });
+  const steps = stepper("step", (step) => setterOf(model)({ step }), last);
   const choice = correctionChoice(model);
   const line = readout();
   let pointed = /** @type {number | null} */ (null);

@@ -276,7 +276,7 @@ function drawShape(context) {
   const choose = (step) => setterOf(model)({ step });
   const line = readout();
   const source = sourceOf(sections, steps, choose);
-  const control = stepper("step", choose, { max: last });
+  const control = stepper("step", choose, last);
   const meeting = make("table", { class: "meeting" });
   const tensors = tensorsOf(model, meeting, line.set);
   const [list, numbers] = [stepTable(steps, sections), numberTable(model)];

@@ -25,7 +25,9 @@ export function arrangeControls(action, controls, main = []) {
  * @param {{name: string, element: HTMLElement}[]} panels
  */
 export function tabs(name, panels) {
-  const buttons = panels.map((panel) => make("button", { type: "button", text: panel.name, "aria-pressed": false }));
+  const buttons = panels.map((panel) =>
+    make("button", { type: "button", class: "control", text: panel.name, "aria-pressed": false }),
+  );
   const show = (/** @type {number} */ chosen) => {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
     panels.forEach(({ element }, i) => element.classList.toggle("not-chosen", i !== chosen));

@@ -56,7 +56,7 @@ export function heatCells() {
 }
 
 /** What the shades mean: from 0 to 1, the same in all figures. */
-export function weightScale() {
+function weightScale() {
   return make(
     "div",
     { class: "weight-scale", "aria-hidden": true },

@@ -7,10 +7,10 @@ const PACE = 900; // ms for each step of Play
 /**
  * @param {string} name of the slider
  * @param {(step: number) => void} onStep
- * @param {{min?: number, max?: number}} range
+ * @param {number} max the last step; the first is 0
  */
-export function stepper(name, onStep, { min = 0, max = 0 } = {}) {
-  let [step, last, timer] = [min, max, 0];
+export function stepper(name, onStep, max = 0) {
+  let [step, last, timer] = [0, max, 0];
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const stop = () => {
     clearInterval(timer);
@@ -18,13 +18,15 @@ export function stepper(name, onStep, { min = 0, max = 0 } = {}) {
     put(play, { text: "Play" });
   };
   const go = (/** @type {number} */ to) => {
-    if (to >= min && to <= last && to !== step) onStep(to);
+    if (to >= 0 && to <= last && to !== step) onStep(to);
   };
-  const control = slider(name, { min, max, step: 1 }, (to) => {
+  const control = slider(name, { min: 0, max, step: 1 }, (to) => {
     stop();
     onStep(to);
   });
-  const [back, next, play] = ["Back", "Next", "Play"].map((text) => make("button", { type: "button", text }));
+  const [back, next, play] = ["Back", "Next", "Play"].map((text) =>
+    make("button", { type: "button", class: "control", text }),
+  );
   // Never disabled: a disabled button would lose the focus.
   back.addEventListener("click", () => {
     stop();
@@ -39,7 +41,7 @@ export function stepper(name, onStep, { min = 0, max = 0 } = {}) {
       stop();
       return;
     }
-    if (step === last) go(min);
+    if (step === last) go(0);
     put(play, { text: "Stop" });
     timer = window.setInterval(() => {
       // Nobody watches a figure that has left the page.
@@ -53,9 +55,9 @@ export function stepper(name, onStep, { min = 0, max = 0 } = {}) {
     [step, last] = [now, end];
     put(control.input, { max: end });
     control.set(now, text);
-    put(back, { "aria-disabled": now <= min });
+    put(back, { "aria-disabled": now <= 0 });
     put(next, { "aria-disabled": now >= end });
-    play.hidden = still.matches || end - min < 2;
+    play.hidden = still.matches || end < 2;
     if (now >= end) stop();
   };
   return { element, input: control.input, label: control.label, paint, stop };

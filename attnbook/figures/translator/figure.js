@@ -72,7 +72,7 @@ function parts(model, repaint) {
     if (!problem && text !== model.get("text")) set({ hidden: [], text });
     repaint(); // a model sends no event if the value is the same
   });
-  const showAll = make("button", { type: "button", class: "show-all", text: "show all" });
+  const showAll = make("button", { type: "button", class: "control show-all", text: "show all" });
   showAll.addEventListener("click", () => model.get("hidden").length && set({ hidden: [] }));
   const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);

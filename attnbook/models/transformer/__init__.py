@@ -2,5 +2,5 @@
 
 `block` is the block, `decoder` a model that predicts the next symbol, made by a `config`;
 `repeats` are the lines that it learns to continue. `checkpoints` has trained ones with
-snapshots of their training, `grading` measures what each head does, and `removal` takes heads away.
+snapshots of their training, `grading` measures what each head does, and `removal` removes heads.
 """

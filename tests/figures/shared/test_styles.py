@@ -11,7 +11,7 @@ from tools.bench.interaction import CHAPTERS_BY_FIGURE
 PAGES = CHAPTERS_BY_FIGURE | {"prediction": "queries-keys-values"}
 SHARED = [
     (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
-    for name in ("theme", "style", "axes", "steps")
+    for name in ("theme", "style", "axes", "heatmap", "steps")
 ]
 
 # The computed styles of each part of a figure that differ after `styles` are added. Its own style
@@ -25,7 +25,9 @@ CHANGES = """([kind, own, styles]) => {
   const parts = [...new Map(all.map((part) => [kindOf(part), part])).values()];
   const computedStyles = () => parts.map((part) => ["", "::before"].map((piece) => {
     const style = getComputedStyle(part, piece || null);
-    return [...style].map((name) => `${name}: ${style.getPropertyValue(name)}`);
+    // Without variables: the page's are minified, and what they change is seen in other properties.
+    const names = [...style].filter((name) => !name.startsWith("--"));
+    return names.map((name) => `${name}: ${style.getPropertyValue(name)}`);
   }).flat());
   const add = (textContent) =>
     document.head.append(Object.assign(document.createElement("style"), { textContent }));
