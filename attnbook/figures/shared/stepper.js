@@ -44,8 +44,8 @@ export function stepper(name, onStep, max = 0) {
     if (step === last) go(0);
     put(play, { text: "Stop" });
     timer = window.setInterval(() => {
-      // Nobody watches a figure that has left the page.
-      if (step === last || !element.isConnected || still.matches) stop();
+      // Nobody watches a figure that has left the page; at the last step `paint` stops.
+      if (!element.isConnected || still.matches) stop();
       else go(step + 1);
     }, PACE);
   });
