@@ -52,7 +52,7 @@ class MultiHeadAttention(nn.Module):
     Args:
         key_size, query_size, value_size: sizes of a key, a query and a value, at least 1.
         num_hiddens: the size of an output, and of all heads together.
-        num_heads: how many heads; it must divide `num_hiddens`.
+        num_heads: how many heads; it must divide `num_hiddens` if there is no `head_size`.
         dropout: the share of weights dropped in training, in [0, 1].
         bias: whether the four projections add a learned bias.
         keep_weights: whether `attention_weights` can be read after a call.

@@ -24,8 +24,8 @@ IMAGE = re.compile(r"<img\b[^>]*>")
 ATTRIBUTE = re.compile(r'\s([\w-]+)="([^"]*)"')
 THEME = Path("scripts", "pydata-sphinx-theme.js")
 # Where the theme's script lists what may scroll, which it measures after every change of a page.
-MEASURED = re.compile(r'(\["pre",[^\]]*\])(\.join\(", "\))')
-UNFOLDED = '.map(part=>part+":not(details:not([open]) *)")'  # as in site.js
+MEASURED = re.compile(r'\["pre",[^\]]*\](?=\.join\(", "\))')
+NOTHING = '[":not(*)"]'  # site.js does it
 
 
 def pages(site: Path) -> Iterator[Path]:
@@ -74,15 +74,15 @@ def finish_scripts(static: Path) -> None:
         script.write_text(text, "utf-8")
 
 
-def measure_unfolded(script: str) -> str:
-    """The theme's script, which no longer measures what is in a closed answer.
+def measure_nothing(script: str) -> str:
+    """The theme's script, which no longer measures what may scroll.
 
     Raises:
         ExtensionError: the script has no such place.
     """
-    if UNFOLDED in script:
+    if NOTHING in script:
         return script  # of the build before
-    finished, count = MEASURED.subn(rf"\1{UNFOLDED}\2", script)
+    finished, count = MEASURED.subn(NOTHING, script)
     if count != 1:
         raise ExtensionError(f"{THEME} must list once what may scroll, got {count} lists")
     return finished
@@ -95,7 +95,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     site = Path(app.outdir)
     finish_scripts(site / "_static")
     theme = site / "_static" / THEME
-    theme.write_text(measure_unfolded(theme.read_text("utf-8")), "utf-8")
+    theme.write_text(measure_nothing(theme.read_text("utf-8")), "utf-8")
     finish_pages(site, write_styles(site, whole=app.config.book_draft))
 
 

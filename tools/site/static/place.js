@@ -20,6 +20,7 @@
     const bar = document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
     const unfolded = folds().map((fold) => fold.hasAttribute("open"));
     for (const section of document.querySelectorAll("article section[id]")) {
+      if (section.getBoundingClientRect().bottom <= bar) continue; // its blocks may have no layout now
       for (const [block, element] of blocksOf(section).entries()) {
         const { top, bottom, height } = element.getBoundingClientRect();
         if (height && bottom > bar) return { section: section.id, block, top, unfolded };
@@ -73,6 +74,13 @@
 
   addEventListener("pagehide", () => {
     sessionStorage.setItem(KEY, JSON.stringify(findPosition()));
+  });
+
+  // A link within the page: sections between here and there have no layout yet (site.css).
+  addEventListener("click", ({ target }) => {
+    /** @type {HTMLAnchorElement | null} */
+    const link = target instanceof Element ? target.closest("a[href^='#']") : null;
+    if (link) setTimeout(() => location.href === link.href && showTarget()); // after the browser's own jump
   });
 
   const [visit] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));

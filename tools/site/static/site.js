@@ -1,25 +1,74 @@
-// What is too wide scrolls, and the keyboard must reach it. The theme does this for all but formulas,
-// later and one by one, and then finds nothing to change.
-// Parts of closed answers wait until these are opened: to measure one of them, the browser computes
-// its style and its layout, and then forgets both. `finish.py` tells the theme the same.
-const UNFOLDED = ":not(details:not([open]) *)";
-const SCROLLING = "pre, .cell_output > .output, .pst-scrollable-table-container";
+// What is too wide scrolls, and the keyboard must reach it. The theme does this for all but formulas, and
+// measures all of them after each change of a page; `finish.py` tells it not to. A part is measured when
+// the browser has computed its size anyway: when it appears, is resized, or its content changes.
+{
+  const SCROLLING = "pre, .cell_output > .output, .pst-scrollable-table-container";
+  const PARTS = `${SCROLLING}, .katex-display`;
+  // Those of closed answers wait until these are opened.
+  const UNFOLDED = `:is(${PARTS}):not(details:not([open]) *)`;
 
-function makeScrollingPartsFocusable() {
-  /** @type {NodeListOf<HTMLElement>} */
-  const parts = document.querySelectorAll(`:is(.katex-display, ${SCROLLING})${UNFOLDED}`);
-  // All are measured before one is changed: else the browser would compute the layout again for each.
-  const scroll = [...parts].map(
-    (part) => part.scrollWidth > part.clientWidth || (part.matches(SCROLLING) && part.scrollHeight > part.clientHeight),
+  /** @param {Iterable<HTMLElement>} all */
+  function measure(all) {
+    const parts = [...all];
+    // All are measured before one is changed: else the browser would compute the layout again for each.
+    const scroll = parts.map(
+      (part) =>
+        part.scrollWidth > part.clientWidth || (part.matches(SCROLLING) && part.scrollHeight > part.clientHeight),
+    );
+    parts.forEach((part, i) => {
+      part.tabIndex = scroll[i] ? 0 : -1;
+    });
+  }
+
+  const sizes = new ResizeObserver((entries) =>
+    measure(entries.map(({ target }) => /** @type {HTMLElement} */ (target))),
   );
-  parts.forEach((part, i) => {
-    part.tabIndex = scroll[i] ? 0 : -1;
+
+  /** Measure a part now and whenever its size changes. @param {Element} part */
+  function observe(part) {
+    sizes.unobserve(part); // to observe it again measures it again
+    sizes.observe(part);
+  }
+
+  for (const part of document.querySelectorAll(PARTS)) observe(part);
+  const changes = new MutationObserver((records) => {
+    for (const { target, addedNodes } of records) {
+      const around = target instanceof Element && target.closest(PARTS);
+      if (around) observe(around);
+      for (const node of addedNodes) {
+        if (!(node instanceof Element)) continue;
+        for (const part of node.querySelectorAll(PARTS)) observe(part);
+        if (node.matches(PARTS)) observe(node);
+      }
+    }
   });
+  changes.observe(document.body, { subtree: true, childList: true });
+
+  // Sections that are far away have no layout yet (site.css). They are measured one by one, so that the
+  // browser can answer the reader in between; those within others first. Then the page has its height.
+  /** @type {NodeListOf<HTMLElement>} */
+  const sections = document.querySelectorAll("article section section");
+  const waiting = [...sections];
+
+  function measureNext() {
+    const section = waiting.pop();
+    if (!section) return;
+    const last = section.lastElementChild ?? section;
+    const end = last.getBoundingClientRect().bottom + Number.parseFloat(getComputedStyle(last).marginBottom);
+    const height = end - section.getBoundingClientRect().top;
+    measure(section.querySelectorAll(UNFOLDED));
+    section.style.setProperty("contain-intrinsic-height", `auto ${height}px`);
+    whenIdle(measureNext, 100);
+  }
+
+  addEventListener("load", () => whenIdle(measureNext, 400));
 }
 
-addEventListener("load", makeScrollingPartsFocusable);
-addEventListener("resize", makeScrollingPartsFocusable);
-addEventListener("toggle", makeScrollingPartsFocusable, true);
+/** @param {() => void} act @param {number} timeout in milliseconds */
+function whenIdle(act, timeout) {
+  if ("requestIdleCallback" in window) requestIdleCallback(act, { timeout });
+  else setTimeout(act, timeout);
+}
 
 // On paper: the light theme with hidden answers open; other answers stay as they are. After printing, all is restored.
 {
@@ -72,5 +121,4 @@ function startLateScripts() {
 }
 
 addEventListener("click", rememberClick);
-if ("requestIdleCallback" in window) requestIdleCallback(startLateScripts, { timeout: 400 });
-else setTimeout(startLateScripts, 100);
+whenIdle(startLateScripts, 400);
