@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from tests.browsing import PAGES
@@ -21,6 +22,7 @@ WRITTEN = """_images/* _sources/* _static/favicon.svg _static/live/* _static/log
     index.html objects.inv""".split()
 
 
+@cache
 def paragraphs() -> list[dict[str, str]]:
     """The fields of each paragraph, by name."""
     texts = FILE.read_text("utf-8").split("\n\n")

@@ -25,10 +25,10 @@ MOVED = {
 GONE, SECTION = "self-attention-and-position.html", "masks.html#one-mask-many-words"
 
 
-@pytest.fixture(params=["http", "file"])
-def chapters(request, home, site):
-    """The address of the folder of pages: on a server, and without one."""
-    return (home if request.param == "http" else f"{site.as_uri()}/") + "chapters/"
+@pytest.fixture
+def chapters(site):
+    """The address of the folder of pages, without a server."""
+    return f"{site.as_uri()}/chapters/"
 
 
 def test_each_old_page_has_the_script_with_all_its_addresses(site):
@@ -49,7 +49,6 @@ def test_the_page_of_the_api_leads_to_each_name_wherever_it_is_described(site):
     assert moved["module-attnbook.masking.rules"].startswith("api-masks.html#")
 
 
-@pytest.mark.few(1)
 def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, request):
     assert {GONE, SECTION} <= MOVED.keys()
     # The script is the same on all pages, so that of each page the first address is enough.
@@ -65,7 +64,6 @@ def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, req
         assert record.complaints + record.failures == []
 
 
-@pytest.mark.few(1)
 def test_a_page_redirects_only_when_its_moved_section_is_requested(browser, chapters):
     with opened(browser, f"{chapters}masks.html#a-prefix") as (tab, _):
         assert tab.url == f"{chapters}masks.html#a-prefix"
@@ -79,20 +77,17 @@ COUNT_PAINTS = """addEventListener('pagehide', () => sessionStorage.setItem(
     `drawn ${location.pathname}`, performance.getEntriesByType('paint').length))"""
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("old", [GONE, SECTION])
-def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home, old):
+def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home):
     with opened(browser, f"{home}chapters/notation.html") as (tab, _):
         tab.add_init_script(COUNT_PAINTS)
-        tab.goto(f"{home}chapters/{old}", wait_until="commit")
-        tab.wait_for_url(f"{home}chapters/{MOVED[old]}")
-        drawn = f"drawn /chapters/{old.partition('#')[0]}"
+        tab.goto(f"{home}chapters/{GONE}", wait_until="commit")
+        tab.wait_for_url(f"{home}chapters/{MOVED[GONE]}")
+        drawn = f"drawn /chapters/{GONE}"
         assert tab.evaluate("name => sessionStorage.getItem(name)", drawn) == "0"
         tab.go_back()
         tab.wait_for_url(f"{home}chapters/notation.html")
 
 
-@pytest.mark.few(1)
 def test_without_javascript_a_gone_page_leads_on_and_a_moved_section_is_a_link(browser, chapters):
     without = {"java_script_enabled": False}
     with opened(browser, "about:blank", **without) as (tab, _):

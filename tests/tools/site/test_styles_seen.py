@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import json
-
-import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
@@ -19,11 +16,8 @@ CHAPTER = "chapters/self-attention.html"
 OPENED = "dialog[open], .dropdown-menu.show"
 
 
-def test_the_style_sheet_is_light(site):
+def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
     assert 10_000 < packed_size(site / "_static" / BUNDLE) < KILOBYTES * 1000
-
-
-def test_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
     with opened(browser, home + CHAPTER, NARROW) as (tab, _):
         prepare(tab, site)
         assert tab.evaluate(MATCHING) == []
@@ -70,27 +64,6 @@ def test_no_hit_of_a_search_lacks_a_rule_and_one_that_is_missing_is_noticed(brow
         assert tab.evaluate(MATCHING) == []
         tab.evaluate("document.body.classList.add('carousel-fade', 'toast-header')")
         assert ".toast-header" in tab.evaluate(MATCHING)
-
-
-# What a page computes
-
-ADD = """async () => {
-    document.querySelector('.attnbook-divider').before(document.createElement('div'));
-    document.body.offsetHeight;
-}"""
-FEW = 500  # elements; a chapter has six thousand
-
-
-# Weekly: the end of tracing has no time limit. `test_styles.py` checks the rules in every run.
-@pytest.mark.weekly
-def test_an_element_that_is_added_leaves_the_style_of_all_others(browser, home):
-    with opened(browser, home + CHAPTER, NARROW) as (tab, _):
-        browser.start_tracing(page=tab, categories=["devtools.timeline"])
-        tab.evaluate(ADD)
-        events = json.loads(browser.stop_tracing())["traceEvents"]
-    computed = [e["args"] for e in events if e["name"] == "UpdateLayoutTree"]
-    assert computed
-    assert max(one.get("elementCount", 0) for one in computed) < FEW
 
 
 CLOSED = "details:not([open]) :is(pre, .cell_output > .output)"
