@@ -81,7 +81,7 @@ PAGES = {
     "divided.ipynb": [cell for cell, _ in CELLS],
     "last.md": f"# Last\n\n{HALVES}\n[more about this](divided.ipynb#how)\n",
     "outside.md": f"# Outside\n\n[more about this](divided.ipynb#how)\n\n{HALVES}",
-    "plain.ipynb": [text('# Plain & "simple"\n\nText.'), code("1"), CELLS[12][0]],
+    "plain.ipynb": [text('# Plain & "simple"\n\nText.'), CELLS[12][0]],
 }
 
 

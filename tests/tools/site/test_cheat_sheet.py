@@ -21,7 +21,6 @@ TEXT = (ROOT / f"{cheat_sheet.PAGE}.md").read_text("utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", TEXT, re.M | re.S))
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 SPAN = re.compile(r"`([^`]+)`")
-SHAPE = re.compile(r"# (\(\d+(?:, \d+)*\))")
 # Sizes of the axes by the names that the sheet has for them.
 SIZES = {"batch": 2, "heads": 11, "num_queries": 3, "num_keys": 5, "num_hiddens": 17}
 SIZES |= {"query_size": 7, "key_size": 7, "value_size": 13}
@@ -41,31 +40,17 @@ def table(section: str) -> list[list[str]]:
     return [row.split(" | ") for row in rows[1:]]
 
 
-def run_code(section: str, names: dict) -> int:
-    """Run a section's code; compare each shape that it states, and return how many it states."""
-    code = "".join(CODE.findall(SECTIONS[section]))
-    lines, stated = code.splitlines(), 0
-    for part in ast.parse(code).body:
-        last = part
-        while isinstance(last, ast.For | ast.With):
-            last = last.body[-1]
-        comment = SHAPE.search(lines[last.end_lineno - 1])
-        if comment and isinstance(last, ast.Expr):
-            last.value = ast.parse(f"_shape_of({ast.unparse(last.value)})", mode="eval").body
-            names["_shape_of"] = lambda result: names.update(_shape=tuple(result.shape))
-        exec(compile(ast.Module([part], []), section, "exec"), names)  # noqa: S102 - our own page
-        if comment and isinstance(last, ast.Expr):
-            assert names["_shape"] == ast.literal_eval(comment[1]), lines[last.lineno - 1]
-            stated += 1
-    return stated
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def names():
-    """The names after the code of the section Layers has run, and this module's."""
+    """The names after the code of the section Layers has run; each shape that it states holds."""
     torch.manual_seed(0)
-    names = {}
-    assert run_code("Layers", names) == 6
+    names, code = {}, "".join(CODE.findall(SECTIONS["Layers"]))
+    exec(code, names)  # noqa: S102 - our own page
+    stated = re.findall(r"^(\S.*?)  # (\(\d+(?:, \d+)*\))$", code, re.M)
+    assert len(stated) == 5
+    for expression, shape in stated:
+        found = eval(expression, names).shape  # noqa: S307 - our own page
+        assert tuple(found) == ast.literal_eval(shape), expression
     return names
 
 
@@ -123,8 +108,8 @@ def test_each_formula_is_that_of_the_code_next_to_it(names):
     queries, keys, values = names["queries"], names["keys"], names["values"]
     scores, matrix, w_v, width = torch.randn(2, 3, 5), torch.randn(8, 8), torch.randn(16), 0.7
     to_hiddens, weights = [nn.Linear(8, 16), nn.Linear(8, 16)], scores.softmax(-1)
-    names |= {"scores": scores, "W": matrix, "w_v": w_v, "width": width, "weights": weights}
-    names |= dict(zip(["W_q", "W_k"], to_hiddens, strict=True))
+    known = names | {"scores": scores, "W": matrix, "w_v": w_v, "width": width, "weights": weights}
+    known |= dict(zip(["W_q", "W_k"], to_hiddens, strict=True))
     pairs = to_hiddens[0](queries)[:, :, None] + to_hiddens[1](keys)[:, None]
     expected = {
         r"\mathbf q^\top \mathbf k": queries @ keys.mT,
@@ -140,17 +125,16 @@ def test_each_formula_is_that_of_the_code_next_to_it(names):
     assert len(rows) == len(expected)
     for (code, formula), (part, result) in zip(rows, expected.items(), strict=True):
         assert part in formula
-        given = eval(SPAN.search(code)[1], names)  # noqa: S307 - our own page
+        given = eval(SPAN.search(code)[1], known)  # noqa: S307 - our own page
         assert torch.allclose(given, result, atol=1e-5), code
 
 
 def test_the_masks_run_and_hide_what_their_comments_say(names):
-    masks = []
+    masks, names = [], names.copy()
     code = CODE.search(SECTIONS["Masks"])[1]
     for line in code.splitlines():
-        before = names.get("mask")
         exec(line, names)  # noqa: S102 - our own page
-        if names.get("mask") is not before:
+        if line.startswith("mask ="):
             masks.append(names["mask"].expand(2, 3, 5).int().tolist())
     # Queries are at positions 2, 3 and 4.
     left, window, documents, prefix, own, joined = masks
@@ -191,7 +175,9 @@ RUNS = {
 
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch")
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.weekly] * ("flex" in name)) for name in RUNS]
+)
 def test_true_means_and_an_empty_row_gives_what_the_table_states(name):
     rows = table("True and empty rows")
     ((meaning, empty),) = (stated for cell, *stated in rows if cell.startswith(f"`{name}`"))

@@ -73,9 +73,6 @@ def test_the_author_named_in_a_file_is_named_for_it(site):
     ]
     assert len(banners) > 3
     assert [(name, who) for name, who in banners if who not in claims(name)[-1]["Copyright"]] == []
-
-
-def test_every_page_leads_to_the_file(site):
     for name in PAGES:
         link = f'href="{"../" * name.count("/")}{ADDRESS}"'
         assert link in (site / f"{name}.html").read_text("utf-8"), name

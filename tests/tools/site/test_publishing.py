@@ -23,7 +23,14 @@ from tests.tools.site.published_book import (
     published_site,
     write,
 )
-from tests.tools.site.site_checks import JUDGED, WIDE, axe_findings, change_view, measure, opened
+from tests.tools.site.site_checks import (
+    JUDGED,
+    WIDE,
+    axe_findings,
+    change_view,
+    layout_faults,
+    opened,
+)
 from tools.repository_address import colab_address, site_address
 from tools.site.cards import HEIGHT, WIDTH, write_card
 
@@ -68,21 +75,15 @@ def test_the_site_has_the_address_that_the_environment_names():
     assert site_address({}) == site_address({"BOOK_SITE": " "}) == ""
     address = "https://book.example.org:8443"
     assert site_address({"BOOK_SITE": address}) == f"{address}/"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+    for wrong in (
         "http://example.org/",
-        "example.org",
         "https://ada:secret@example.org/",
-        "https://example.org/?page=1",
-        'https://example.org/"><script>',
-    ],
-)
-def test_an_invalid_address_of_a_site_is_refused(text):
-    with pytest.raises(ValueError, match=r"BOOK_SITE must be an address like https://.*, got '"):
-        site_address({"BOOK_SITE": text})
+        'https://a.org/"><script>',
+    ):
+        with pytest.raises(
+            ValueError, match=r"BOOK_SITE must be an address like https://.*, got '"
+        ):
+            site_address({"BOOK_SITE": wrong})
 
 
 def test_only_a_repository_on_github_has_copies_that_colab_shows():
@@ -192,14 +193,12 @@ def test_a_published_page_is_quiet_and_accessible_and_its_buttons_are_within_the
             change_view(page, width, scheme)
             check_buttons(page, width)
             page.reload()  # closes their menu
-        check_page(page, record, width)
+        check_page(page, width)
         assert record.complaints + record.failures + record.foreign(address) == []
 
 
-def check_page(page, record, width):
-    measure(page, record)
-    assert record.scroll_width <= width, record.overflow
-    assert len(record.headings) == 1
+def check_page(page, width):
+    assert layout_faults(page, width) == []
     assert axe_findings(page) == []
 
 
@@ -211,11 +210,6 @@ def check_buttons(page, width):
     assert min(box["width"], box["height"]) >= 24
     # Not hidden behind another button.
     colab.click(trial=True)
-    icon = "e => [getComputedStyle(e, '::before').content, getComputedStyle(e).fontFamily]"
-    content, family = colab.locator("i").evaluate(icon)
-    assert ord(content.strip('"')) == PLAY
-    assert "Font Awesome" in family
-
     page.get_by_role("button", name="Source repositories").click()
     for name in ("Suggest edit", "Open issue"):
         link = page.get_by_role("link", name=name)
@@ -227,7 +221,7 @@ def check_buttons(page, width):
 @pytest.mark.slow
 def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address):
     with opened(browser, address + LOST, *JUDGED[0]) as (page, record):
-        check_page(page, record, WIDE)
+        check_page(page, WIDE)
         page.get_by_role("link", name="the first page").click()
         page.wait_for_url("**/a-fork/chapters/welcome.html")
         page.goto(address + LOST)
