@@ -78,6 +78,8 @@ def test_each_hit_without_a_description_is_quoted(search, way, query, holds):
         if query == "mask":  # a hit within a page is quoted from there on
             excerpts = {hit["link"]: hit["excerpt"] for hit in hits}
             assert excerpts["chapters/notation.html#term-mask"].startswith("mask ")
+            of_page = [text for link, text in excerpts.items() if text and "notation.html#" in link]
+            assert len({*of_page}) == len(of_page) > 1
 
 
 def test_a_search_without_hits_or_with_another_spelling_is_explained(search):
