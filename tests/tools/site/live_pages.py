@@ -111,7 +111,7 @@ class Book:
         """A page of the built site."""
         return (self.html / f"{name}.html").read_text("utf-8")
 
-    def build(self, *, parallel: int = 1, **settings: Any) -> Book:
+    def build(self, **settings: Any) -> Book:
         """Build what is out of date, with the plain theme."""
         warnings = StringIO()
         config = {
@@ -128,7 +128,7 @@ class Book:
         with patch_docutils(), docutils_namespace():
             Sphinx(
                 folders[0], None, *folders[1:], "html", confoverrides=config | settings,
-                status=None, warning=warnings, parallel=parallel,
+                status=None, warning=warnings,
             ).build()  # fmt: skip
         self.warnings = strip_colors(warnings.getvalue())
         return self

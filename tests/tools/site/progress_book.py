@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
 from pathlib import Path
 
-import nbformat
 import pytest
 from nbformat import v4
 
@@ -18,14 +14,11 @@ TOC = """format: jb-book
 root: chapters/first
 parts:
   - caption: The idea
-    chapters:
-      - file: chapters/second
+    chapters: [{file: chapters/second}]
   - caption: More
-    chapters:
-      - file: chapters/third
+    chapters: [{file: chapters/third}]
   - caption: Reference
-    chapters:
-      - file: chapters/your-progress
+    chapters: [{file: chapters/your-progress}]
 """
 ASK = """from attnbook.figures import CodeTask, Prediction
 
@@ -45,31 +38,11 @@ CELLS = [
 
 
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of the book, built by the first worker that needs it; no test may change it."""
-    base = tmp_path_factory.getbasetemp()
-    book = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "progress-book"
-    with book.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (book / "done").exists():
-            published_book.built(write(book))
-            (book / "done").touch()
-    return book / "_build" / "html"
-
-
-def write(book: Path) -> Path:
-    """Write the book into a new folder."""
-    book.mkdir()
-    published_book.write(book)
-    (book / "_toc.yml").write_text(TOC)
-    chapters = book / "chapters"
-    for name in ("first.ipynb", "second.md"):
-        (chapters / name).unlink()
-    (chapters / "first.md").write_text("# First\n\n```{path}\n```\n")
-    (chapters / "third.md").write_text("# Third\n\nNothing to do.\n")
-    shutil.copy(ROOT / "chapters" / "your-progress.md", chapters)
-    for number, cell in enumerate(CELLS):
-        cell.id = f"c{number}"
-    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = v4.new_notebook(cells=CELLS, metadata={"kernelspec": spec})
-    nbformat.write(notebook, chapters / "second.ipynb")
-    return book
+    """The site of the book; no test may change it."""
+    pages = {
+        "first.md": "# First\n\n```{path}\n```\n",
+        "second.ipynb": CELLS,
+        "third.md": "# Third\n\nNothing to do.\n",
+        "your-progress.md": (ROOT / "chapters" / "your-progress.md").read_text("utf-8"),
+    }
+    return published_book.built_once(tmp_path_factory, "progress-book", TOC, pages)

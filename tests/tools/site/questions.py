@@ -15,11 +15,13 @@ from tools import ROOT
 
 SITE = ROOT / "_build" / "html"
 RIGHT = re.compile(r"^right:", re.MULTILINE)  # in a prediction's stored text
+STATE = re.compile(r'<script class="attnbook-state"[^>]*>(.*?)</script>', re.DOTALL)
 NUMBER = re.compile(r"\d+\.")
 # More than half of a page; without it a page is parsed in half the time.
 UNREAD = re.compile(
     r'<svg\b.*?</svg>|<math\b.*?</math>|<div class="highlight">.*?</div>', re.DOTALL
 )
+ASKS = re.compile(r'data-attnbook-view|id="(?:practice|write-it|find-it|patient)|Predict\.')
 SECTIONS = re.compile(r"^(write-it|find-it|patient-\d+)")
 
 
@@ -38,7 +40,12 @@ class Count:
 def count(html: str) -> Count:
     """Count on one page."""
     page, found = BeautifulSoup(UNREAD.sub("", html), "html.parser"), Count()
-    views = predictions(page)
+    figures = states(html)
+    views = [
+        view
+        for view in page.find_all(attrs={"data-attnbook-view": True})
+        if figures[view["data-attnbook-view"]]["kind"] == "prediction"
+    ]
     for view in views:
         found.predictions += 1
         cell = view.find_parent(class_="cell")
@@ -46,7 +53,10 @@ def count(html: str) -> Count:
         found.hidden += bool(fold and "attnbook-hidden-answer" in fold.get("class", []))
         if not is_shut(fold) or RIGHT.search(view.get_text()) or cell.find(class_="cell_input"):
             found.seen.append(" ".join(view.get_text().split()))
-    found.seen += [words(part) for part in missing_predictions(page, views)]
+    texts = page.find_all("strong", string="Predict.")
+    asking = [text for text in texts if not text.find_parent("details")]
+    if len(asking) > found.predictions:
+        found.seen.append(f"{len(asking)} texts ask for {found.predictions} predictions")
     for question, parts in questions(page):
         found.questions += 1
         titles = [fold.summary.get_text().strip() for part in parts for fold in folds(part)]
@@ -60,40 +70,8 @@ def count(html: str) -> Count:
 
 def states(html: str) -> dict[str, Any]:
     """The states of a page's figures, by their names."""
-    return states_on(BeautifulSoup(html, "html.parser"))
-
-
-def states_on(page: BeautifulSoup) -> dict[str, Any]:
-    """The same of a page that has been read."""
-    script = page.find("script", class_="attnbook-state")
-    return dict(json.loads(script.string)) if script else {}
-
-
-def predictions(page: BeautifulSoup) -> list[Tag]:
-    """The elements of a page's predictions."""
-    figures = states_on(page)
-    return [
-        view
-        for view in page.find_all(attrs={"data-attnbook-view": True})
-        if figures[view["data-attnbook-view"]]["kind"] == "prediction"
-    ]
-
-
-def missing_predictions(page: BeautifulSoup, views: list[Tag]) -> Iterator[Tag]:
-    """The paragraphs that ask for a prediction that does not follow."""
-    cells = {id(view.find_parent(class_="cell")) for view in views}
-    for strong in page.find_all("strong", string="Predict."):
-        paragraph = strong.find_parent("p")
-        if paragraph is None or paragraph.find_parent("details"):
-            continue
-        for after in paragraph.find_next_siblings():
-            if id(after) in cells:
-                break
-            if after.name in ("section", "details") or after.find("strong", string="Predict."):
-                yield paragraph
-                break
-        else:
-            yield paragraph
+    script = STATE.search(html)
+    return dict(json.loads(script[1])) if script else {}
 
 
 def questions(page: BeautifulSoup) -> Iterator[tuple[str, list[Tag]]]:
@@ -129,7 +107,6 @@ def words(part: Tag) -> str:
 
 
 def counts(site: Path = SITE) -> dict[str, Count]:
-    """Count on all pages of a site."""
-    return {
-        path.stem: count(path.read_text("utf-8")) for path in sorted(site.glob("chapters/*.html"))
-    }
+    """Count on all pages of a site that ask anything."""
+    texts = {path.stem: path.read_text("utf-8") for path in sorted(site.glob("chapters/*.html"))}
+    return {name: count(html) for name, html in texts.items() if ASKS.search(html)}

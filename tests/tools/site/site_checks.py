@@ -11,8 +11,8 @@ from functools import cache
 from html import unescape
 from os.path import normpath
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -27,10 +27,6 @@ OF_LOOK = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"
 
 # Rules that axe reports as minor and this book enforces: a screen reader lists landmarks by name.
 ENFORCED = {"landmark-unique", "empty-table-header"}
-
-# axe findings of the theme that cannot be fixed here: (rule, part of the element) -> why.
-EXCEPTIONS: dict[tuple[str, str], str] = {}
-
 OVERFLOW = """() => [...document.querySelectorAll('main *')]
     .filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.offsetParent
         && !e.closest('pre, .math, table, .bd-sidebar-secondary'))
@@ -38,6 +34,7 @@ OVERFLOW = """() => [...document.querySelectorAll('main *')]
 VISIBLE = """selector => [...document.querySelectorAll(selector)]
     .filter(e => e.checkVisibility({visibilityProperty: true}))
     .map(e => (e.innerText || e.className).trim())"""
+SEARCH = ".search-button, .search-button-field, form.bd-search"
 # A dot drawn as a line of length 0: WebKit stretches the two ends of such a line.
 FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
     .filter(e => getComputedStyle(e).strokeLinecap !== 'butt' && e.getTotalLength() === 0)
@@ -160,21 +157,11 @@ SETTLE = """async () => {
 
 @dataclass
 class Visit:
-    """What happened when a page was opened, and what was on it."""
+    """What happened when a page was opened."""
 
     complaints: list[str] = field(default_factory=list)  # console warnings, errors, exceptions
     requests: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)  # requests that failed
-    title: str = ""
-    headings: list[str] = field(default_factory=list)
-    searches: list[str] = field(default_factory=list)
-    elements: int = 0
-    scroll_width: int = 0
-    overflow: str = ""
-    flat_dots: list[str] = field(default_factory=list)
-    hard_on_a_phone: list[str] = field(default_factory=list)
-    icon: str = ""  # its address
-    findings: list[str] = field(default_factory=list)  # axe, serious and critical
 
     def foreign(self, home: str) -> list[str]:
         """The requests that left the site."""
@@ -242,22 +229,23 @@ def change_view(page: Page, width: int, scheme: str, *, script: bool = True) -> 
         page.evaluate(SETTLE)
 
 
-def measure(page: Page, visit: Visit) -> None:
-    """Open every folded answer of a page, and record its content and sizes."""
+def layout_faults(page: Page, width: int) -> list[str]:
+    """Open every folded answer of a page; what is wrong with its parts and sizes."""
     page.evaluate(UNFOLD)
-    visit.title = page.title()
-    visit.headings = page.evaluate(VISIBLE, "h1")
-    visit.searches = page.evaluate(VISIBLE, ".search-button, .search-button-field, form.bd-search")
-    visit.elements = page.evaluate("document.querySelectorAll('*').length")
-    visit.scroll_width = page.evaluate("document.documentElement.scrollWidth")
-    visit.overflow = page.evaluate(OVERFLOW)
-    visit.flat_dots = page.evaluate(FLAT_DOTS)
-    visit.hard_on_a_phone = page.evaluate(HARD_ON_A_PHONE)
-    visit.icon = favicon(page)
+    found = page.evaluate(FLAT_DOTS)
+    for part in ("h1", SEARCH):
+        shown = page.evaluate(VISIBLE, part)
+        if len(shown) != 1:
+            found.append(f"{part}: {shown}")
+    if page.evaluate("document.documentElement.scrollWidth") > width:
+        found.append(f"wider than {width} px: {page.evaluate(OVERFLOW)}")
+    if width == NARROW:
+        found += page.evaluate(HARD_ON_A_PHONE)
+    return found
 
 
 def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = False) -> list[str]:
-    """Findings of axe that are serious, critical or of a rule in `ENFORCED`, less exceptions.
+    """Findings of axe that are serious, critical or of a rule in `ENFORCED`.
 
     Args:
         only: The rules to run; all by default.
@@ -276,28 +264,20 @@ def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = Fals
         for violation in violations
         if violation["impact"] in ("serious", "critical") or violation["id"] in ENFORCED
         for node in violation["nodes"]
-        if not any(violation["id"] == rule and part in node["html"] for rule, part in EXCEPTIONS)
     ]
 
 
-class Anchors(NamedTuple):
-    """The links, other files and ids of one page."""
-
-    targets: list[str]
-    ids: set[str]
-
-
 @cache
-def anchors(page: Path) -> Anchors:
-    """Read a page that we built: each attribute has its quotes, and text has none in a tag."""
+def anchors(page: Path) -> tuple[list[str], set[str]]:
+    """The links and other files of a page that we built, where text has no quotes; and its ids."""
     html = page.read_text("utf-8")
     targets = [unescape(target) for target in re.findall(r'\s(?:href|src)="([^"]*)"', html)]
-    return Anchors(targets, {*map(unescape, re.findall(r'\s(?:id|name)="([^"]*)"', html))})
+    return targets, {*map(unescape, re.findall(r'\s(?:id|name)="([^"]*)"', html))}
 
 
 def dead_links(site: Path, page: Path) -> list[str]:
     """The links of a page whose file or anchor does not exist on the site."""
-    return [target for target in anchors(page).targets if is_dead(site, page, target)]
+    return [target for target in anchors(page)[0] if is_dead(site, page, target)]
 
 
 def is_dead(site: Path, page: Path, target: str) -> bool:
@@ -308,7 +288,7 @@ def is_dead(site: Path, page: Path, target: str) -> bool:
     if not file.is_relative_to(site) or not file.is_file():
         return True
     has_ids = parts.fragment and file.suffix == ".html"
-    return bool(has_ids and unquote(parts.fragment) not in anchors(file).ids)
+    return bool(has_ids and unquote(parts.fragment) not in anchors(file)[1])
 
 
 @cache
@@ -320,9 +300,3 @@ def packed_load(site: Path, home: str, requests: Iterable[str]) -> int:
     """The bytes of these requests when a server compresses each file with gzip -6."""
     paths = [urlsplit(url).path.lstrip("/") for url in requests if url.startswith(home)]
     return sum(packed_size(site / unquote(path)) for path in paths)
-
-
-def favicon(page: Page) -> str:
-    """The address of the page's icon."""
-    link = page.query_selector('link[rel~="icon"]')
-    return urljoin(page.url, link.get_attribute("href") or "") if link else ""

@@ -103,9 +103,7 @@ def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
     assert "worked-answer" in worked
     assert "The end." not in worked
     assert all(" open" not in fold.split(">")[0] for fold in folds(built.read()))
-
-
-def test_a_prediction_is_one_card_with_its_question_and_its_answer(built):
+    # A prediction is one card with its question and its answer.
     cards = BeautifulSoup(built.read(), "html.parser").find_all(class_="attnbook-card")
     expected = [("Predict. Which?", "words-of-one"), ("Predict. How much?", "result-of-two")]
     for card, (question, answer) in zip(cards, expected, strict=True):
@@ -137,14 +135,13 @@ def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_rais
 # In a browser
 
 
-@pytest.fixture(scope="module")
-def show(browser, serve, built):
-    """A function that opens the page, over http or as a file."""
-    home = serve(built.html)
+@pytest.fixture
+def show(browser, built):
+    """A function that opens the page."""
 
     @contextmanager
-    def go(name: str = "index", *, file: bool = False, anchor: str = "", **options):
-        url = (built.html / f"{name}.html").as_uri() if file else f"{home}{name}.html"
+    def go(name: str = "index", *, anchor: str = "", **options):
+        url = (built.html / f"{name}.html").as_uri()
         with opened(browser, url + anchor, **options) as (tab, record):
             yield tab, tab.locator("details")
             assert record.complaints + record.failures == []
@@ -156,15 +153,20 @@ def states(folds) -> list[bool]:
     return folds.evaluate_all("folds => folds.map((fold) => fold.open)")
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("file", [False, True])
-def test_the_right_answer_opens_its_own_fold_and_a_wrong_one_none(show, file):
-    with show(file=file) as (tab, folds):
+def test_the_right_answer_opens_its_own_fold_and_a_wrong_one_none(show):
+    with show() as (tab, folds):
         assert states(folds) == [False] * 5
         tab.get_by_role("button", name="(1, 7, 3)").click()
         assert states(folds) == [False] * 5
         tab.get_by_role("button", name="(1, 5, 3)").click()
         assert states(folds) == [True, False, False, False, False]
+        folds.first.locator("summary").click()
+        assert states(folds) == [False] * 5
+        switch = tab.get_by_role("button", name="Show all answers")
+        for pressed in (True, False):
+            switch.press("Enter")
+            assert switch.get_attribute("aria-pressed") == str(pressed).lower()
+            assert states(folds) == [pressed] * 5
 
 
 def test_a_hidden_answer_opens_for_an_answer_or_by_its_button_and_not_before(show):
@@ -187,17 +189,6 @@ def test_a_hidden_answer_opens_for_an_answer_or_by_its_button_and_not_before(sho
         assert states(folds)[1] is True
 
 
-def test_a_fold_opens_by_a_click_and_one_button_shows_and_hides_all(show):
-    with show() as (tab, folds):
-        folds.first.locator("summary").click()
-        assert states(folds) == [True, False, False, False, False]
-        switch = tab.get_by_role("button", name="Show all answers")
-        for pressed in (True, False):
-            switch.press("Enter")
-            assert switch.get_attribute("aria-pressed") == str(pressed).lower()
-            assert states(folds) == [pressed] * 5
-
-
 def test_nothing_stays_hidden_without_javascript(show):
     with show(java_script_enabled=False) as (_, folds):
         for fold in folds.all():
@@ -205,13 +196,10 @@ def test_nothing_stays_hidden_without_javascript(show):
             assert fold.locator(":scope > :not(summary)").first.is_visible()
 
 
-def test_a_link_from_elsewhere_opens_what_it_leads_into(show):
+def test_a_link_from_elsewhere_and_a_search_for_a_text_open_what_they_lead_into(show):
     with show(anchor="#there") as (tab, folds):
         assert states(folds)[1] is True
         expect(tab.get_by_text("Anchored, in the answer.")).to_be_in_viewport()
-
-
-def test_a_search_for_a_text_opens_its_fold(show):
     # A link to a text makes the browser search for it, as Ctrl+F does.
     with show(anchor="#:~:text=result%2Dof%2Dtwo") as (_, folds):
         expect(folds.nth(1)).to_have_attribute("open", "")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import inspect
 import re
-
-import pytest
-import torch
+from types import SimpleNamespace
 
 import attnbook
 from attnbook.figures import AttentionFigure
-from tests.tools.site.published_book import build, write
 from tools.site.api import call, imports, rooms
-from tools.site.api_entries import axes, shapes, shorten_signature, write_entry
+from tools.site.api_entries import (
+    axes,
+    check_explained,
+    logger,
+    shapes,
+    shorten_signature,
+    write_entry,
+)
 
 NAMES = [name for room in rooms() for name in room.names]
 LINK = re.compile(r'<li><p><a class="reference internal" href="(api-[\w-]+)\.html#([\w.]+)"')
 REQUIRED = {
     "MultiHeadAttention": ["key_size", "query_size", "value_size", "num_hiddens", "num_heads"],
-    "AdditiveAttention": ["key_size", "query_size", "num_hiddens"],
     "MLPAttention": ["key_size", "query_size", "units"],
     "masked_softmax": ["scores"],
 }
@@ -46,17 +49,10 @@ def test_the_index_lists_every_public_name_once_and_leads_to_its_page(site):
 SECTIONS = [names for room in rooms() for names in room.sections.values()]
 
 
-@pytest.mark.parametrize("names", SECTIONS, ids=lambda names: names[0])
-def test_a_line_for_each_module_imports_its_names(names):
-    lines = imports(names)
-    for line in lines:
-        exec(line.removesuffix(", …"), {})  # noqa: S102 - our own line
-    modules = [line.split()[1] for line in lines]
-    assert {*modules} == {name.rpartition(".")[0] for name in names}
-    assert len({*modules}) == len(modules)
-
-
-def test_a_line_of_imports_says_that_there_are_more():
+def test_a_line_for_each_module_imports_its_names_and_says_that_there_are_more():
+    for names in SECTIONS:
+        for line in imports(names):
+            exec(line.removesuffix(", …"), {})  # noqa: S102 - our own line
     assert imports(["a.b.C", "a.d", "a.b.e"]) == ["from a.b import C, e", "from a import d"]
     assert imports(["a.b", "a.c", "a.d"]) == ["from a import b, c, …"]
 
@@ -72,17 +68,16 @@ def test_the_index_shows_how_names_are_imported_and_a_layer_is_called(site):
         assert f"layer{given.replace(parameters=plain)}" in text
 
 
-@pytest.mark.parametrize("name", REQUIRED)
-def test_a_required_argument_is_shown_without_a_default(name):
-    arguments = re.split(r", ", call(f"attnbook.{name}").strip("()"))
-    assert [it for it in arguments if "=" not in it and it != "*"] == REQUIRED[name]
-
-
-def test_on_its_page_a_signature_has_each_required_argument_without_a_default(site):
+def test_a_required_argument_has_no_default_and_an_entry_links_what_explains_it(site):
+    for name, required in REQUIRED.items():
+        arguments = call(f"attnbook.{name}").strip("()").split(", ")
+        assert [it for it in arguments if "=" not in it and it != "*"] == required
     signature = text_of(entry(site, "attnbook.MultiHeadAttention").partition("</dt>")[0])
     for argument in REQUIRED["MultiHeadAttention"]:
         assert f"{argument}: int," in signature
     assert "dropout: float = 0.0," in signature
+    explained = entry(site, "attnbook.masked_softmax").partition("Explained in: ")[2]
+    assert 'href="masked-softmax.html#' in explained
 
 
 def test_the_table_of_shapes_has_each_tensor_and_what_is_returned():
@@ -96,33 +91,14 @@ def test_the_table_of_shapes_has_each_tensor_and_what_is_returned():
     assert [argument for argument, *_ in shapes(AttentionFigure.attention_weights)] == [""]
 
 
-@pytest.mark.parametrize(
-    ("names", "shown"),
-    [("", "()"), (" batch", "(batch,)"), ("... keys", "(…, keys)"), ("_ one", "(any, one)"),
-     ("batch *queries", "(batch,) or (batch, queries)"), ("*batch size", "(*batch, size)"),
-     ("#batch *ones num_keys", "(batch or 1, *ones, num_keys)")],
-)  # fmt: skip
-def test_axes_are_shown_as_a_shape(names, shown):
-    assert axes(names) == shown
-
-
-def test_a_signature_leaves_shapes_to_the_table():
+def test_axes_are_shown_as_a_shape_and_a_signature_leaves_them_to_the_table():
+    assert axes("... keys") == "(…, keys)"
+    assert axes("#batch *ones num_keys") == "(batch or 1, *ones, num_keys)"
     lens = "Int[Tensor, 'batch'] | Int[Tensor, 'batch queries']"
     assert shorten_signature(f"(lens: {lens})") == "(lens: Tensor)"
     text = "(q: Float[Tensor, 'batch *heads'], *, mask: Bool[Tensor, \"keys\"] | None = None)"
     assert shorten_signature(text) == "(q: Tensor, *, mask: Tensor | None = None)"
     assert shorten_signature(None) is None
-
-
-class Environment:
-    """What an entry needs of Sphinx."""
-
-    def __init__(self, folder):
-        self.srcdir = folder
-
-    def note_dependency(self, file):
-        """Sphinx would read the page again when this file changes."""
-        assert file == "chapters/explained.toml"
 
 
 DOCSTRING = """Average.
@@ -154,7 +130,10 @@ def test_the_parts_of_an_entry_have_one_order(tmp_path):
 
     average.__annotations__ = {"x": 'Float[Tensor, "batch"]'}
     lines = DOCSTRING.splitlines()
-    write_entry(Environment(tmp_path), "attnbook.f", average, lines)
+    noted = []
+    env = SimpleNamespace(srcdir=tmp_path, note_dependency=noted.append)
+    write_entry(env, "attnbook.f", average, lines)
+    assert noted == ["chapters/explained.toml"]  # when it changes, Sphinx reads the page again
     parts = [
         "Average.", "More about it.", "Args:", "    x: a number.", "   * - ``x``", "Example:",
         "    >>> 1 + 1", "Raises:", "Source: someone (2015),", "on two lines.",
@@ -164,32 +143,28 @@ def test_the_parts_of_an_entry_have_one_order(tmp_path):
     assert "     - ``(batch,)``" in lines
 
 
-def test_on_its_page_an_entry_links_the_section_that_explains_it(site):
-    html = entry(site, "attnbook.masked_softmax")
-    assert 'href="masked-softmax.html#' in html.partition("Explained in: ")[2]
-    assert torch.Tensor.__name__ in text_of(html)
+PAGE = """# API: layers
+
+.. autofunction:: attnbook.pool
+.. autofunction:: attnbook.dot_score
+"""
+EXPLAINED = """"attnbook.pool" = "second#a-section"
+"attnbook.no_such_name" = "second#a-section"
+see_also = [["attnbook.pool", "attnbook.other"]]
+"""
 
 
-PAGE = (
-    "# API: layers\n\n```{eval-rst}\n.. autofunction:: attnbook.pool\n"
-    ".. autofunction:: attnbook.dot_score\n```\n"
-)
-EXPLAINED = (
-    '"attnbook.pool" = "second#no-such-section"\n"attnbook.no_such_name" = "second#second-last"\n'
-    'see_also = [["attnbook.pool", "attnbook.other"]]\n'
-)
-
-
-def test_a_name_without_a_section_that_explains_it_stops_the_build(tmp_path):
-    book = write(tmp_path)
-    (book / "chapters" / "api-layers.md").write_text(PAGE)
-    (book / "chapters" / "explained.toml").write_text(EXPLAINED)
-    with (book / "_toc.yml").open("a") as contents:
-        contents.write("  - file: chapters/api-layers\n")
-    status, output = build(book)
-    assert status
-    assert "names no section that explains attnbook.dot_score" in output
-    assert "names attnbook.no_such_name, which no page of the API lists" in output
-    assert "'no-such-section'" in output
-    assert "names attnbook.other, which no page of the API lists" in output
-    assert "names attnbook.pool" not in output
+def test_a_name_without_a_section_that_explains_it_is_warned_of(tmp_path, monkeypatch):
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters" / "api-layers.md").write_text(PAGE)
+    (tmp_path / "chapters" / "explained.toml").write_text(EXPLAINED)
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: chapters/api-layers\n")
+    config = SimpleNamespace(external_toc_path="_toc.yml")
+    lines = []
+    monkeypatch.setattr(logger, "warning", lambda text, *values: lines.append(text % values))
+    check_explained(SimpleNamespace(srcdir=tmp_path, config=config))
+    assert sorted(line.partition(" names ")[2] for line in lines) == [
+        "attnbook.no_such_name, which no page of the API lists",
+        "attnbook.other, which no page of the API lists",
+        "no section that explains attnbook.dot_score",
+    ]

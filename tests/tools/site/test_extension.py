@@ -7,16 +7,13 @@ import subprocess
 import sys
 
 import pytest
-from nbformat import v4
+from docutils import nodes
+from docutils.utils import new_document
 from sphinx.errors import ExtensionError
 
 from tools import ROOT
 from tools.repository_address import describe_commit, repository_address, web_address
-from tools.site.extension import (
-    Coalescing,
-    need_package,
-    pictures_without_text,
-)
+from tools.site.extension import check_pictures, logger, need_package
 from tools.site.formulas import FormulaError, typeset
 
 REMOTES = [
@@ -24,11 +21,9 @@ REMOTES = [
     ("https://someone:secret@github.com/someone/book", "https://github.com/someone/book"),
     ("git@github.com:someone/book.git", "https://github.com/someone/book"),
     ("ssh://git@gitlab.com/group/sub/book.git", "https://gitlab.com/group/sub/book"),
-    ("/srv/book.git", ""),
     ("../book", ""),
     ("file:///srv/github/book.git", ""),
     ("https://example.org/book.git", ""),
-    ("", ""),
 ]
 
 
@@ -46,28 +41,18 @@ def checkout(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("html", "tags"),
-    [
-        ("<img src=a.png>", ["img"]),
-        ('<img src=a.png alt="">', ["img"]),
-        ("<p><svg><rect/></svg></p>", ["svg"]),
-        ("<img alt>", ["img"]),
-        ('<img alt="x">', []),
-        ('<svg role="img" aria-label="x"></svg>', []),
-        ('<svg aria-hidden="true"></svg>', []),
-    ],
-)
-def test_a_picture_without_words_is_noticed_unless_it_is_hidden_on_purpose(html, tags):
-    assert pictures_without_text(html) == tags
-
-
-def test_the_page_shows_the_end_of_a_progress_bar():
-    code = "for i in range(3): print(f'\\r{i} of 2', end='', flush=True)"
-    notebook = v4.new_notebook(cells=[v4.new_code_cell(code)])
-    Coalescing(notebook).execute()
-    (output,) = notebook.cells[0].outputs
-    assert output.text == "2 of 2"
+def test_a_picture_without_words_is_noticed_unless_it_is_hidden_on_purpose(monkeypatch):
+    lines = []
+    monkeypatch.setattr(logger, "warning", lambda text, *values, **_: lines.append(text % values))
+    page = new_document("page")
+    named = '<img alt="x"><svg role="img" aria-label="x"></svg><svg aria-hidden="true"></svg>'
+    for html in ("<img src=a.png>", '<img src=a.png alt="">', "<img alt>", "<svg></svg>", named):
+        page += nodes.raw("", html, format="html")
+    page += [nodes.image(uri="none"), nodes.image(uri="empty", alt=" "), nodes.image(alt="x")]
+    check_pictures(page)
+    tags = [f"<{tag}> without alt or aria-label" for tag in ("img", "img", "img", "svg")]
+    pictures = [f"picture without alt text: {name}" for name in ("none", "empty")]
+    assert lines == pictures + tags
 
 
 def test_a_wrong_formula_is_refused_with_its_reason_and_the_next_one_is_typeset():
@@ -84,14 +69,10 @@ def test_without_the_package_a_build_names_the_line_of_the_readme_that_installs_
     assert f"\n{line}" in (ROOT / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("remote", "address"), REMOTES)
-def test_a_remote_gives_a_public_address_or_none(remote, address):
-    assert web_address(remote) == address
-
-
-def test_ci_names_the_repository_before_the_remote_does(checkout, tmp_path_factory):
+def test_a_remote_gives_a_public_address_or_none_and_ci_names_one_before_it(checkout):
+    for remote, address in REMOTES:
+        assert web_address(remote) == address, remote
     assert repository_address(checkout, {}) == ""
-    assert repository_address(tmp_path_factory.mktemp("archive"), {}) == ""
     git(checkout, "remote", "add", "origin", "git@github.com:someone/book.git")
     ci = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "other/book"}
     assert repository_address(checkout, ci) == "https://github.com/other/book"

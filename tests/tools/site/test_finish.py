@@ -29,26 +29,18 @@ def pictures(tmp_path):
 # Pictures
 
 
-def test_a_picture_gets_the_size_in_its_file(pictures):
+def test_a_picture_gets_the_size_in_its_file_unless_it_is_set_or_unknown(pictures):
     tag = '<p><img alt="&lt;x&gt;" src="_images/wide%20one.svg?v=1#a" /></p>'
     assert add_sizes(tag, pictures) == tag.replace("<img", '<img width="500" height="247"')
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
+    for tag in (
         '<img src="_images/wide%20one.svg" width="20">',
-        '<img height="20" src="_images/wide%20one.svg">',
         '<img src="_images/wide%20one.svg" style="width: 50%">',
         '<img src="_images/broken.svg">',
         '<img src="_images/gone.svg">',
         '<img src="https://example.org/a.svg">',
-        '<img src="data:image/svg+xml,x">',
         '<image src="_images/wide%20one.svg">',
-    ],
-)
-def test_a_picture_whose_size_is_set_or_unknown_is_unchanged(pictures, tag):
-    assert add_sizes(tag, pictures) == tag
+    ):
+        assert add_sizes(tag, pictures) == tag
 
 
 # Pages
@@ -84,13 +76,9 @@ def test_minified_modules_and_styles_have_the_same_exports_and_content_in_order(
     assert last.startswith("f(2)")
 
 
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [("const =", "Expected identifier"), ("export default {", "found end of file")],
-)
-def test_a_script_with_a_syntax_error_stops_the_build(script, reason):
-    with pytest.raises(ExtensionError, match=rf"^minify\.mjs fails: (?s:.*){reason}"):
-        minify([("js", script)])
+def test_a_script_with_a_syntax_error_stops_the_build():
+    with pytest.raises(ExtensionError, match=r"^minify\.mjs fails: (?s:.*)Expected identifier"):
+        minify([("js", "const =")])
 
 
 # The theme's script
@@ -101,8 +89,5 @@ def test_the_theme_measures_nothing_and_is_changed_once():
     finished = measure_nothing(script)
     assert finished.count(NOTHING) == 1
     assert measure_nothing(finished) == finished
-
-
-def test_a_script_of_the_theme_without_the_list_stops_the_build():
     with pytest.raises(ExtensionError, match=r"must list once what may scroll, got 0 lists$"):
         measure_nothing("const theme = 1;")

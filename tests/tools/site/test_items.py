@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
@@ -19,20 +18,14 @@ NUMBERS = traits(Prediction("The weights:", [2 / 3, 1 / 3], labels=["first", "se
 TASK = traits(CodeTask("softmax-by-hand"))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_a_changed_prediction_has_another_name_and_the_text_before_it_is_part_of_it():
+    for change in (
         {"ask": "Wings:"},
         {"options": ["four", "six"]},
         {"right": "two"},
         {"labels": ["legs"]},
-    ],
-)
-def test_a_changed_prediction_has_another_name(change):
-    assert name_of(STATE | change, QUESTION, PAGE) != name_of(STATE, QUESTION, PAGE)
-
-
-def test_the_text_before_a_prediction_is_part_of_it_and_a_tasks_is_not():
+    ):
+        assert name_of(STATE | change, QUESTION, PAGE) != name_of(STATE, QUESTION, PAGE), change
     other = "How many legs has an ant?"
     assert name_of(STATE, other, PAGE) != name_of(STATE, QUESTION, PAGE)
     assert name_of(TASK, other, PAGE) == name_of(TASK, QUESTION, PAGE)

@@ -12,7 +12,7 @@ from tests.tools.site.jupyterlab import START, last_output, printed, run_all
 WAIT = START * 1000  # milliseconds: what goes through a kernel may wait for a busy machine
 
 FIGURE = """
-import ipywidgets, torch
+import torch
 from attnbook import DotProductAttention
 from attnbook.figures import AttentionFigure
 
@@ -22,20 +22,15 @@ layer, lens = DotProductAttention(dropout=0), torch.tensor([2, 6])
 figure = AttentionFigure(layer, queries, keys, values, lens)
 figure
 """
-CONTROL = """
-control = ipywidgets.IntSlider(value=6, max=10)
-ipywidgets.link(
-    (control, "value"),
-    (figure, "valid_lens"),
-    transform=(lambda length: [figure.valid_lens[0], length], lambda lens: lens[1]),
-)
-control
+# Python moves the figure, too.
+READ = """
+figure.valid_lens = [figure.valid_lens[0], 5]
+print('lens', figure.valid_lens, 'output', figure.output[0, 0].tolist())
 """
-READ = "print('lens', figure.valid_lens, 'output', figure.output[0, 0].tolist())"
-CELLS = (FIGURE, CONTROL, READ)
 
 
-@pytest.mark.parametrize("lab", [CELLS], indirect=True, ids=["figures"])
+@pytest.mark.weekly  # it depends on JupyterLab, anywidget and what all figures share
+@pytest.mark.parametrize("lab", [(FIGURE, READ)], indirect=True, ids=["figures"])
 def test_figures_in_jupyterlab_are_synchronized_with_python(browser, lab):
     # So high that JupyterLab draws every cell.
     tab = browser.new_page(viewport={"width": 1280, "height": 4000})
@@ -43,13 +38,9 @@ def test_figures_in_jupyterlab_are_synchronized_with_python(browser, lab):
     figure = tab.locator("[data-attnbook-figure=attention]")
     first, second = (figure.get_by_role("slider", name=f"valid_lens[{i}]") for i in (0, 1))
     expect(first).to_have_value("2", timeout=WAIT)
-    start = "lens [2, 6] output [2.0, 3.0, 4.0, 5.0]"
+    start = "lens [2, 5] output [2.0, 3.0, 4.0, 5.0]"
     expect(printed(tab)).to_have_text(start, timeout=WAIT)
-    first.press("ArrowRight")
-    last_output(tab, re.compile(r"lens \[3, 6\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
-    control = tab.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
-    control.press("ArrowLeft")
     expect(second).to_have_value("5", timeout=WAIT)
-    second.press("ArrowRight")
-    expect(tab.locator(".widget-readout").first).to_have_text("6", timeout=WAIT)
+    first.press("ArrowRight")
+    last_output(tab, re.compile(r"lens \[3, 5\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
     tab.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 from tests.browsing import PAGES
@@ -21,6 +22,7 @@ WRITTEN = """_images/* _sources/* _static/favicon.svg _static/live/* _static/log
     index.html objects.inv""".split()
 
 
+@cache
 def paragraphs() -> list[dict[str, str]]:
     """The fields of each paragraph, by name."""
     texts = FILE.read_text("utf-8").split("\n\n")
@@ -71,9 +73,6 @@ def test_the_author_named_in_a_file_is_named_for_it(site):
     ]
     assert len(banners) > 3
     assert [(name, who) for name, who in banners if who not in claims(name)[-1]["Copyright"]] == []
-
-
-def test_every_page_leads_to_the_file(site):
     for name in PAGES:
         link = f'href="{"../" * name.count("/")}{ADDRESS}"'
         assert link in (site / f"{name}.html").read_text("utf-8"), name

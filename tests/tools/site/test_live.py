@@ -24,9 +24,7 @@ def one_figure(size: int = 3, **changes):
 # Models that the host cannot mount, with the text of their output and the reason.
 REFUSED = {
     "slider": (control("IntSlider"), "", f"IntSlider, which needs a kernel; tag the cell `{TAG}`"),
-    "box": (control("VBox"), "", f"VBox, which needs a kernel; tag the cell `{TAG}`"),
     "kindless": (figure(kind=None), "", "StandIn, which needs a kernel"),
-    "codeless": (figure(_esm=None), "", "StandIn, which needs a kernel"),
     "textless": (figure(static_text=""), "", "StandIn, which needs a kernel"),
     "binary": (figure() | {"buffers": [{}]}, "", "StandIn, which has binary traits"),
     "changed": (figure(4), "StandIn: size 3", "StandIn, which a later cell changed"),
@@ -101,6 +99,7 @@ def test_the_state_has_the_figures_own_traits_and_no_code(built):
     expected = {"figure-0": {"kind": "stand-in", "size": 3, "module": module}}
     assert state(built.read("one")) == expected
     assert state(built.read("shown")) == expected  # not that of figures that are not shown
+    assert state(built.read("evil"))["figure-0"]["caption"] == EVIL  # it does not end the script
 
 
 def test_figures_are_named_in_the_order_in_which_a_page_shows_them(built):
@@ -111,14 +110,10 @@ def test_figures_are_named_in_the_order_in_which_a_page_shows_them(built):
     assert sizes == {"figure-0": 4, "figure-1": 3}
 
 
-def test_no_text_of_a_figure_can_end_the_script(built):
-    assert state(built.read("evil"))["figure-0"]["caption"] == EVIL
-
-
-@pytest.mark.parametrize("name", ["one", "plain"])
-def test_require_js_and_html_manager_are_never_loaded(built, name):
-    html = built.read(name)
-    assert re.findall("require|html-manager|vnd\\.jupyter", html) == []
+def test_no_page_loads_require_js_and_one_without_figures_loads_nothing(built):
+    for name in ("one", "plain"):
+        assert re.findall("require|html-manager|vnd\\.jupyter", built.read(name)) == []
+    assert re.findall("live/|attnbook", built.read("plain")) == []
 
 
 # Modules
@@ -133,10 +128,6 @@ def test_a_module_is_written_once_for_all_figures_and_pages(built):
     assert "getBoundingClientRect" not in built.read("one")
     code = [file.stem for file in built.modules if "getBoundingClientRect" in file.read_text()]
     assert {*code} == {*styled} - {host}
-
-
-def test_a_page_without_figures_loads_nothing(built):
-    assert re.findall("live/|attnbook", built.read("plain")) == []
 
 
 # Refusals
@@ -155,33 +146,25 @@ def test_a_view_without_its_model_and_one_outside_a_cells_output_are_named(built
     assert reason in warnings_of(built, "gone")
     assert live_scripts(built.read("gone")) == []
     assert "a widget is outside" in warnings_of(built, "stray")
+    # A page that this build did not run shows its stored text.
+    assert "StandIn: stored" in built.read("stored")
+    assert "attnbook-view" not in built.read("stored")
 
 
 # Cells for notebooks only
 
 
-def test_a_tagged_cell_shows_its_code_and_its_prints_but_not_its_widget(built):
+def test_a_tagged_cell_shows_its_code_and_its_prints_and_one_note_instead_of_its_widget(built):
     html = built.read("tagged")
     assert re.findall("IntSlider|live/", html) == []
     assert html.index("slider") < html.index("before 5") < html.index(NOTE)
-
-
-def test_a_tagged_cell_has_one_note_about_where_it_is_live(built):
-    assert built.read("silent").count(NOTE) == 1
-    assert built.read("mixed").count(NOTE) == 1
-
-
-def test_a_figure_in_a_tagged_cell_is_not_on_the_page(built):
+    for name in ("tagged", "silent", "mixed"):
+        assert built.read(name).count(NOTE) == 1
     (shown,) = state(built.read("mixed")).values()
     assert shown["size"] == 4
 
 
 # Builds
-
-
-def test_a_page_that_this_build_did_not_run_shows_its_stored_text(built):
-    assert "StandIn: stored" in built.read("stored")
-    assert "attnbook-view" not in built.read("stored")
 
 
 def test_a_rebuild_writes_only_what_changed_and_removes_scripts_of_figures_that_are_gone(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 
 from tests.tools.site.site_checks import opened
@@ -11,44 +9,25 @@ from tests.tools.site.site_checks import opened
 LATE = """[...document.querySelectorAll('script[type="text/late"]')].map(late => late.src)"""
 
 
-@pytest.fixture
-def without_late_scripts(browser, home):
-    """A function that opens the first page, and none of its late scripts ever arrives."""
-
-    @contextmanager
-    def go(scheme: str, mode: str = ""):
-        with opened(browser, "about:blank", scheme=scheme) as (page, record):
-            if mode:
-                stored = ("mode", "theme")
-                script = "".join(f"localStorage.setItem('{key}', '{mode}');" for key in stored)
-                page.add_init_script(f"if (location.protocol === 'http:') {{ {script} }}")
-            page.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
-            page.goto(f"{home}chapters/welcome.html")
-            yield page
-            assert [line for line in record.complaints if "ERR_FAILED" not in line] == []
-
-    return go
-
-
-@pytest.mark.few(2)
 @pytest.mark.parametrize(
-    ("scheme", "mode", "theme"),
-    [
-        ("dark", "", "dark"),
-        ("light", "", "light"),
-        ("dark", "light", "light"),
-        ("light", "dark", "dark"),
-    ],
+    ("scheme", "mode", "theme"), [("dark", "", "dark"), ("dark", "light", "light")]
 )
 def test_colors_and_figures_do_not_wait_for_the_scripts_of_the_theme(
-    without_late_scripts, scheme, mode, theme
+    browser, home, scheme, mode, theme
 ):
-    with without_late_scripts(scheme, mode) as page:
+    with opened(browser, "about:blank", scheme=scheme) as (page, record):
+        if mode:
+            stored = ("mode", "theme")
+            script = "".join(f"localStorage.setItem('{key}', '{mode}');" for key in stored)
+            page.add_init_script(f"if (location.protocol === 'http:') {{ {script} }}")
+        page.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
+        page.goto(f"{home}chapters/welcome.html")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         slider = page.locator("figure input[type=range]").first
         value = slider.input_value()
         slider.press("ArrowLeft")
         assert slider.input_value() != value
+        assert [line for line in record.complaints if "ERR_FAILED" not in line] == []
 
 
 def test_late_scripts_all_come_in_their_order_after_the_figures(browser, home):

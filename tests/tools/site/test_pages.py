@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from os.path import normpath
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from tests.browsing import PAGES
+from tests.browsing import PAGES, USUAL
 from tests.tools.site.left_out import MATCHING, prepare
 from tests.tools.site.site_checks import (
     HARD_ON_A_PHONE,
@@ -20,12 +18,9 @@ from tests.tools.site.site_checks import (
     OVERFLOW,
     UNFOLD,
     VISIBLE,
-    WIDE,
-    Visit,
     axe_findings,
-    change_view,
     dead_links,
-    measure,
+    layout_faults,
     opened,
     packed_load,
     packed_size,
@@ -46,50 +41,6 @@ SIZED = re.compile(r'width="\d+" height="\d+"')
 THEME = "document.documentElement.dataset.theme"
 
 
-class Opened(NamedTuple):
-    """A page that was opened once: its record, what each view of it shows, and axe's findings."""
-
-    record: Visit
-    views: dict[int, Visit]  # by width
-    findings: list[str]
-
-
-@pytest.fixture(scope="module")
-def visit(browser, home, save_picture, request):
-    """A function that opens a page once.
-
-    Each page is loaded in one view and then changed to the other, every second page in the opposite
-    order. Axe tests the second view of a page only, because it takes longer than all else; with
-    `--full` it tests both.
-    """
-    is_full = request.config.getoption("--full")
-
-    @cache
-    def open_page(name: str) -> Opened:
-        order = JUDGED[::-1] if PAGES.index(name) % 2 else JUDGED
-        views, findings = {}, []
-        with opened(browser, f"{home}{name}.html", *order[0]) as (page, record):
-            for width, scheme in order:
-                is_last = (width, scheme) == order[-1]
-                if is_last:
-                    change_view(page, width, scheme)
-                assert page.evaluate(THEME) == scheme
-                save_picture(page, f"{name.rpartition('/')[2]}-{width}-{scheme}")
-                views[width] = Visit()
-                measure(page, views[width])
-                if is_last or is_full:
-                    only = OF_LOOK if is_last and is_full else None
-                    findings += axe_findings(page, only, last=is_last)
-        return Opened(record, views, findings)
-
-    return open_page
-
-
-@pytest.fixture
-def page(visit, name):
-    return visit(name)
-
-
 @pytest.fixture(scope="module")
 def texts(site):
     """The HTML of each page."""
@@ -99,58 +50,65 @@ def texts(site):
 # Pages that are opened
 
 
-def test_the_page_is_quiet_and_complete_and_its_first_load_is_light(page, name, site, home):
-    record, wide = page.record, page.views[WIDE]
-    assert record.complaints + record.failures + record.foreign(home) == []
-    loaded = {*record.requests, wide.icon}
+@pytest.fixture
+def check_view(save_picture):
+    """A function that checks a page as it is shown in one view."""
+
+    def check(page, name: str, width: int, scheme: str) -> None:
+        assert page.evaluate(THEME) == scheme
+        save_picture(page, f"{name.rpartition('/')[2]}-{width}-{scheme}")
+        assert layout_faults(page, width) == []
+        # No meaning leaves the window or covers its term.
+        assert page.evaluate(EACH_OUTSIDE) == []
+
+    return check
+
+
+def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
+    browser, site, home, name, check_view, request
+):
+    """Every second page has a server in the wide view, and the others in the narrow one.
+
+    Axe takes longer than all else, so it tests the page without a server only; with `--full` both.
+    """
+    first, second = JUDGED[::-1] if PAGES.index(name) % 2 else JUDGED
+    with opened(browser, f"{home}{name}.html", *first) as (page, record):
+        loaded = {*record.requests}
+        assert 100 < page.locator("*").count() <= ELEMENTS
+        check_view(page, name, *first)
+        if request.config.getoption("--full"):
+            assert axe_findings(page, OF_LOOK) == []
+        assert record.complaints + record.failures + record.foreign(home) == []
     assert len(loaded) <= REQUESTS
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
     assert size <= KILOBYTES * 1000, (size, largest)
-    assert packed_size(site / wide.icon.removeprefix(home)) > 0
-    assert 100 < wide.elements <= ELEMENTS
     # Only a page that needs them loads the scripts of terms and of excerpts.
     requests = " ".join(record.requests)
     html = (site / f"{name}.html").read_text("utf-8")
     assert requests.count("/terms.js") == bool(links(html))
     assert requests.count("/excerpts.js") == (name == "search")
 
-
-def test_axe_finds_nothing_serious(page):
-    assert not page.findings, "\n".join(page.findings)
-
-
-def test_the_page_has_one_heading_one_search_and_fits_on_a_phone(page):
-    for view in page.views.values():
-        assert (len(view.headings), len(view.searches)) == (1, 1)
-        assert view.flat_dots == []
-    narrow = page.views[NARROW]
-    assert narrow.scroll_width <= NARROW, narrow.overflow
-    assert narrow.hard_on_a_phone == []
-
-
-def test_without_a_server_the_page_is_quiet_lacks_no_rule_and_shows_each_meaning(
-    browser, site, name
-):
-    with opened(browser, (site / f"{name}.html").as_uri()) as (tab, record):
-        tab.evaluate(UNFOLD)
-        prepare(tab, site)
-        assert tab.evaluate(MATCHING) == []
-        # No meaning leaves the window or covers its term.
-        assert tab.evaluate(EACH_OUTSIDE) == []
-        change_view(tab, NARROW, "light")
-        assert tab.evaluate(EACH_OUTSIDE) == []
-        assert record.complaints + record.failures == []
+    with opened(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
+        check_view(page, name, *second)
+        # No rule is missing in the one style sheet.
+        prepare(page, site)
+        assert page.evaluate(MATCHING) == []
+        findings = axe_findings(page, last=True)
+        assert not findings, "\n".join(findings)
+        assert record.complaints + record.failures + record.foreign("file:") == []
 
 
 # All pages
 
 
-def test_every_page_fits_on_a_phone_and_has_one_heading_without_javascript(browser, home):
+def test_every_page_fits_on_a_phone_and_has_one_heading_without_javascript(browser, site, request):
+    # The usual pages are opened one by one above.
+    pages = PAGES if request.config.getoption("--full") else [*{*PAGES} - USUAL, "search"]
     wrong = {}
     with opened(browser, "about:blank", NARROW, java_script_enabled=False) as (tab, record):
-        for name in PAGES:
-            tab.goto(f"{home}{name}.html")
+        for name in pages:
+            tab.goto((site / f"{name}.html").as_uri())
             tab.evaluate(UNFOLD)
             assert tab.title().strip(), name
             assert len(tab.evaluate(VISIBLE, "h1")) == 1, name
@@ -159,7 +117,7 @@ def test_every_page_fits_on_a_phone_and_has_one_heading_without_javascript(brows
                 found.append(tab.evaluate(OVERFLOW))
             wrong |= {name: found} if found else {}
         assert wrong == {}
-        assert record.failures + record.foreign(home) == []
+        assert record.failures + record.foreign("file:") == []
 
 
 def test_what_every_page_names_is_its_own_and_light(site, texts):
@@ -179,6 +137,12 @@ def test_terms_have_the_meanings_of_the_glossary_and_pictures_have_their_sizes(
 ):
     with opened(browser, (site / "chapters" / "notation.html").as_uri()) as (tab, _):
         meanings = tab.evaluate(MEANINGS)
+        # A style sheet of another KaTeX version would leave superscripts as large as the line.
+        line, superscript = tab.evaluate(
+            """() => ['.katex', '.katex .msupsub .mtight'].map(selector =>
+                parseFloat(getComputedStyle(document.querySelector(selector)).fontSize))"""
+        )
+        assert superscript < 0.8 * line
     assert len(meanings) > 40
     assert all(meanings.values())
     for name, html in texts.items():
@@ -229,16 +193,6 @@ def test_each_reference_to_a_formula_has_the_number_of_that_formula(texts):
     assert [each for each in references if numbers[each[0]] != each[1]] == []
 
 
-def test_superscripts_of_formulas_are_small(browser, home):
-    with opened(browser, f"{home}chapters/cheat-sheet.html") as (page, _):
-        # A style sheet of another KaTeX version would leave them as large as the line.
-        sizes = page.evaluate(
-            """() => ['.katex', '.katex .msupsub .mtight'].map(selector =>
-                parseFloat(getComputedStyle(document.querySelector(selector)).fontSize))"""
-        )
-        assert sizes[1] < 0.8 * sizes[0]
-
-
 @pytest.mark.weekly
 def test_a_printed_chapter_is_short(browser, home):
     with opened(browser, f"{home}chapters/masked-softmax.html") as (page, _):
@@ -281,11 +235,10 @@ SHIFTS = """
 STARTED = "!document.querySelector('.attnbook-view > .attnbook-static')"
 
 
-@pytest.mark.parametrize("chapter", ["welcome", "position"])
-def test_what_follows_a_figure_hardly_moves_when_it_starts(browser, home, chapter):
+def test_what_follows_a_figure_hardly_moves_when_it_starts(browser, home):
     page = browser.new_page(viewport={"width": NARROW, "height": 800})
     page.add_init_script(SHIFTS)
-    page.goto(f"{home}chapters/{chapter}.html")
+    page.goto(f"{home}chapters/position.html")
     page.wait_for_function(STARTED)
     page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))")
     assert page.evaluate("shift") < 0.05  # 0.2 without the heights that site.css reserves

@@ -32,18 +32,19 @@ USED = {
 }
 
 
+VARIANTS = ["causal mask", "causal masks", "Causal Masks"]
+QUERIES = [*PLACES, *USED, *MISTYPED, *MISTYPED.values(), *VARIANTS, "rope"]
+
+
 @pytest.fixture(scope="module")
-def searched(site):
-    """A function that searches the built book: all answers, and what its script has."""
-
-    def search(queries: list[str]) -> dict:
-        task = json.dumps({"site": str(site), "queries": queries})
-        done = subprocess.run(
-            [NODE, PROGRAM], input=task, capture_output=True, encoding="utf-8", check=True
-        )
-        return json.loads(done.stdout)
-
-    return search
+def found(site):
+    """What the search of the built book finds for each query, and what its script has."""
+    task = json.dumps({"site": str(site), "queries": QUERIES})
+    done = subprocess.run(
+        [NODE, PROGRAM], input=task, capture_output=True, encoding="utf-8", check=True
+    )
+    answer = json.loads(done.stdout)
+    return answer | {"hits": dict(zip(QUERIES, answer["hits"], strict=True))}
 
 
 def addresses(place: str, pages: dict[str, list[list[str]]]) -> set[str]:
@@ -56,44 +57,39 @@ def addresses(place: str, pages: dict[str, list[list[str]]]) -> set[str]:
     return {f"chapters/{page}#{name}" for name in ids[max(at - 1, 0) : at + 1] if name}
 
 
-def test_each_query_finds_its_place_first(searched):
-    answer = searched([*PLACES])
+def test_each_query_finds_its_place_first(found):
     assert [
-        (query, place, hits[:FIRST])
-        for (query, place), hits in zip(PLACES.items(), answer["hits"], strict=True)
-        if not addresses(place, answer["pages"]) & {*hits[:FIRST]}
+        (query, place, found["hits"][query][:FIRST])
+        for query, place in PLACES.items()
+        if not addresses(place, found["pages"]) & {*found["hits"][query][:FIRST]}
     ] == []
 
 
-def test_a_name_also_finds_where_it_is_used(searched):
-    answer = searched([*USED])
-    for (name, places), hits in zip(USED.items(), answer["hits"], strict=True):
+def test_a_name_also_finds_where_it_is_used(found):
+    for name, places in USED.items():
+        hits = found["hits"][name]
         assert hits[0].lower().endswith(f".{name}")
-        assert [place for place in places if not addresses(place, answer["pages"]) & {*hits}] == []
+        assert [place for place in places if not addresses(place, found["pages"]) & {*hits}] == []
 
 
-def test_a_figure_s_methods_come_after_the_layers(searched):
-    (hits,) = searched(["rope"])["hits"]
+def test_a_figure_s_methods_come_after_the_layers(found):
+    hits = found["hits"]["rope"]
     is_method = [hit.startswith("chapters/api-figures#") and hit.count(".") > 2 for hit in hits]
     assert True in is_method[5:]
     assert True not in is_method[:5]
 
 
-def test_a_word_with_one_wrong_letter_finds_what_the_right_word_finds(searched):
-    wrong = searched([*MISTYPED])["hits"]
-    assert wrong == searched([*MISTYPED.values()])["hits"]
-    assert all(wrong)
+def test_a_word_with_one_wrong_letter_a_plural_and_capitals_find_the_same(found):
+    hits = found["hits"]
+    for wrong, right in MISTYPED.items():
+        assert hits[wrong] == hits[right] != []
+    first, *others = (hits[query] for query in VARIANTS)
+    assert others == [first, first]
 
 
-def test_plurals_and_capitals_find_the_same(searched):
-    one, *others = searched(["causal mask", "causal masks", "Causal Masks"])["hits"]
-    assert others == [one, one]
-
-
-def test_all_words_of_a_synonym_are_in_one_place_of_the_book(searched):
-    answer = searched([])
-    texts = [text.lower() for parts in answer["pages"].values() for _, text in parts]
-    phrases = {phrase.lower() for some in answer["synonyms"].values() for phrase in some}
+def test_all_words_of_a_synonym_are_in_one_place_of_the_book(found):
+    texts = [text.lower() for parts in found["pages"].values() for _, text in parts]
+    phrases = {phrase.lower() for some in found["synonyms"].values() for phrase in some}
     assert [
         phrase
         for phrase in sorted(phrases)

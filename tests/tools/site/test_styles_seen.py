@@ -5,43 +5,38 @@
 
 from __future__ import annotations
 
-import json
-
-import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
-from tests.tools.site.site_checks import NARROW, WIDE, opened, packed_size
+from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE, opened, packed_size
 from tools.site.styles import BUNDLE
 
 KILOBYTES = 32
 CHAPTER = "chapters/self-attention.html"
+BUTTONS = ":is(.primary-toggle, .secondary-toggle, .search-button, .dropdown-toggle):visible"
+CLOSED = "details:not([open]) :is(pre, .cell_output > .output)"
+OPENED_PARTS = "details[open] :is(pre, .cell_output > .output):not([tabindex])"
 OPENED = "dialog[open], .dropdown-menu.show"
 
 
-def test_the_style_sheet_is_light(site):
+def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
     assert 10_000 < packed_size(site / "_static" / BUNDLE) < KILOBYTES * 1000
-
-
-def test_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
     with opened(browser, home + CHAPTER, NARROW) as (tab, _):
         prepare(tab, site)
         assert tab.evaluate(MATCHING) == []
-        opened_by = {}
-        for button in (
-            ".primary-toggle",
-            ".secondary-toggle",
-            ".search-button",
-            ".dropdown-toggle",
-        ):
-            for one in tab.locator(f"{button}:visible").all():
-                one.click()
-                expect(tab.locator(OPENED)).to_have_count(1)
-                opened_by[button] = tab.evaluate(MATCHING)
-                tab.keyboard.press("Escape")
-                expect(tab.locator(OPENED)).to_have_count(0)
-        assert len(opened_by) > 2
-        assert [*opened_by.values()] == [[]] * len(opened_by)
+        buttons = tab.locator(BUTTONS).all()
+        assert len(buttons) > 2
+        for button in buttons:
+            button.click()
+            expect(tab.locator(OPENED)).to_have_count(1)
+            assert tab.evaluate(MATCHING) == []
+            tab.keyboard.press("Escape")
+            expect(tab.locator(OPENED)).to_have_count(0)
+        # What is in a closed answer is measured when it is opened.
+        assert tab.locator(CLOSED).count() > 5
+        assert tab.locator(f"{CLOSED}[tabindex]").count() == 0
+        tab.evaluate(UNFOLD)
+        expect(tab.locator(OPENED_PARTS)).to_have_count(0)
 
 
 def test_nothing_under_the_pointer_lacks_a_rule(browser, site, home):
@@ -70,36 +65,3 @@ def test_no_hit_of_a_search_lacks_a_rule_and_one_that_is_missing_is_noticed(brow
         assert tab.evaluate(MATCHING) == []
         tab.evaluate("document.body.classList.add('carousel-fade', 'toast-header')")
         assert ".toast-header" in tab.evaluate(MATCHING)
-
-
-# What a page computes
-
-ADD = """async () => {
-    document.querySelector('.attnbook-divider').before(document.createElement('div'));
-    document.body.offsetHeight;
-}"""
-FEW = 500  # elements; a chapter has six thousand
-
-
-# Weekly: the end of tracing has no time limit. `test_styles.py` checks the rules in every run.
-@pytest.mark.weekly
-def test_an_element_that_is_added_leaves_the_style_of_all_others(browser, home):
-    with opened(browser, home + CHAPTER, NARROW) as (tab, _):
-        browser.start_tracing(page=tab, categories=["devtools.timeline"])
-        tab.evaluate(ADD)
-        events = json.loads(browser.stop_tracing())["traceEvents"]
-    computed = [e["args"] for e in events if e["name"] == "UpdateLayoutTree"]
-    assert computed
-    assert max(one.get("elementCount", 0) for one in computed) < FEW
-
-
-CLOSED = "details:not([open]) :is(pre, .cell_output > .output)"
-OPENED_PARTS = "details[open] :is(pre, .cell_output > .output):not([tabindex])"
-
-
-def test_what_is_in_a_closed_answer_is_measured_when_it_is_opened(browser, home):
-    with opened(browser, home + CHAPTER, NARROW) as (tab, _):
-        assert tab.locator(CLOSED).count() > 5
-        assert tab.locator(f"{CLOSED}[tabindex]").count() == 0
-        tab.evaluate("document.querySelectorAll('main details').forEach(e => { e.open = true })")
-        expect(tab.locator(OPENED_PARTS)).to_have_count(0)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.tools.site.site_checks import NARROW, WIDE, opened
+from tests.tools.site.site_checks import NARROW, WIDE, change_view, opened
 from tools.site.excerpts import text_by_id
 from tools.site.tables import break_names
 
@@ -13,26 +11,23 @@ FIRST_ROW = """() => document.querySelector('table.attnbook-stacked tbody tr').i
     .split(/[\\n\\t]+/).map(text => text.trim()).filter(Boolean)"""
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_on_a_phone_each_cell_of_a_wide_table_is_a_line_that_names_its_column(browser, home, width):
-    with opened(browser, f"{home}chapters/mask-table.html", width) as (page, _):
-        table = page.locator("table.attnbook-stacked").first
-        heads = table.locator("thead :is(th, td)").all_text_contents()  # the first may name nothing
-        row = page.evaluate(FIRST_ROW)
-    assert len(row) == len(heads) > 3
-    named = [cell.startswith(f"{head}: ") for cell, head in zip(row[1:], heads[1:], strict=True)]
-    assert {*named} == {width == NARROW}
-
-
 # Whether no table is wider than what is around it.
 FITS = """() => [...document.querySelectorAll('table.attnbook-stacked')]
     .every(table => table.offsetWidth <= table.parentElement.offsetWidth)"""
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_the_widest_table_fits_its_page(browser, home, width):
-    with opened(browser, f"{home}chapters/mask-table.html", width) as (page, _):
-        assert page.evaluate(FITS)
+def test_on_a_phone_each_cell_of_a_wide_table_is_a_line_that_names_its_column(browser, home):
+    with opened(browser, f"{home}chapters/mask-table.html") as (page, _):
+        table = page.locator("table.attnbook-stacked").first
+        heads = table.locator("thead :is(th, td)").all_text_contents()  # the first may name nothing
+        for width in (WIDE, NARROW):
+            change_view(page, width, "light")
+            row = page.evaluate(FIRST_ROW)
+            assert len(row) == len(heads) > 3
+            cells = zip(row[1:], heads[1:], strict=True)
+            named = {cell.startswith(f"{head}: ") for cell, head in cells}
+            assert named == {width == NARROW}
+            assert page.evaluate(FITS)
 
 
 def test_names_in_a_wide_table_break_between_words_and_are_read_as_one():

@@ -76,7 +76,6 @@ def test_a_link_has_the_first_paragraph_of_what_its_term_means_now(build, monkey
     ("latex", "text"),
     [
         (r"\mathbf w_v^\top \tanh(\mathbf W_q \mathbf q)", "w_vᵀ tanh(W_q q)"),
-        (r"\mathbf q^\top \mathbf W \mathbf k", "qᵀ W k"),
         (r"\mathbf q \cdot \mathbf k", "q ⋅ k"),
         (r"-\sum_i \alpha_i \log_2 \alpha_i", "−∑ᵢ αᵢ log₂ αᵢ"),
         ("f(x,y)^2 - 1", "f(x, y)² − 1"),

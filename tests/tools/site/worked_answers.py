@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
@@ -18,15 +16,6 @@ FOLD = re.compile(r":::\{dropdown\} Answer\n(.*?)\n:::", re.DOTALL)
 MARKUP = re.compile(r"[`$*_{}\[\]<>|\\()\n]+")
 ESCAPED = re.compile(r"\\+(?:n|u([0-9a-fA-F]{4}))")
 TAG = re.compile(r"<[^>]*>")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One cell, or one fold, of a worked answer."""
-
-    chapter: str
-    text: str
-    pieces: tuple[str, ...]  # its lines of code or runs of words, and all of it, normalized
 
 
 def normalize(text: str) -> str:
@@ -54,49 +43,38 @@ def worked_cells(notebook: NotebookNode) -> set[int]:
     return found
 
 
-def answers_of(path: Path) -> tuple[list[Answer], str]:
-    """The answers of a chapter, and the rest of its text."""
+def answers_of(path: Path) -> tuple[list[tuple[str, ...]], str]:
+    """The pieces of each answer of a chapter, and the rest of its text."""
     found, rest, notebook = [], [], read(path)
     worked = worked_cells(notebook)
     for number, cell in enumerate(notebook.cells):
         if number in worked:
-            pieces = pieces_of(cell.source, code=cell.cell_type == "code")
-            found.append(Answer(path.stem, cell.source, pieces))
+            found.append(pieces_of(cell.source, code=cell.cell_type == "code"))
             continue
-        found += [
-            Answer(path.stem, text, pieces_of(text, code=False))
-            for text in FOLD.findall(cell.source)
-        ]
+        found += [pieces_of(text, code=False) for text in FOLD.findall(cell.source)]
         rest += [FOLD.sub("", cell.source), *(str(output) for output in cell.get("outputs", []))]
     return found, "\n".join(rest)
 
 
-def answers() -> list[Answer]:
-    """All worked answers of the book, by pieces that are nowhere else in book or package."""
+def answers() -> list[tuple[str, ...]]:
+    """Of each worked answer of the book, the pieces that are nowhere else in book or package."""
     read_chapters = [answers_of(path) for path in chapters()]
     pages = [path.read_text("utf-8") for path in sorted((ROOT / "chapters").glob("*.md"))]
     package = [path.read_text("utf-8") for path in sorted((ROOT / "attnbook").rglob("*.py"))]
     public = "\n".join(map(normalize, [*(rest for _, rest in read_chapters), *pages, *package]))
     return [
-        Answer(a.chapter, a.text, tuple(piece for piece in a.pieces if piece not in public))
+        tuple(piece for piece in pieces if piece not in public)
         for found, _ in read_chapters
-        for a in found
+        for pieces in found
     ]
 
 
-def texts(site: Path) -> Iterator[tuple[Path, str]]:
-    """Each file of a site as one text: as it is, and without tags."""
-    for path in sorted(site.rglob("*")):
-        if path.is_file():
-            text = path.read_bytes().decode("utf-8", "ignore")
-            yield path.relative_to(site), f"{normalize(text)}\n{normalize(TAG.sub('', text))}"
-
-
-def find_answers(site: Path, searched: list[Answer]) -> dict[int, str]:
-    """The answers, by number, that can be read in a site, each with a file that holds it."""
-    found: dict[int, str] = {}
-    for path, text in texts(site):
-        for number, answer in enumerate(searched):
-            if number not in found and (piece := next((p for p in answer.pieces if p in text), "")):
-                found[number] = f"{answer.chapter}: {piece!r} in {path}"
+def find_answers(site: Path, searched: list[tuple[str, ...]]) -> list[str]:
+    """The pieces of answers that can be read in the files of a site, with or without tags."""
+    found = []
+    for path in sorted(path for path in site.rglob("*") if path.is_file()):
+        text = path.read_bytes().decode("utf-8", "ignore")
+        text = f"{normalize(text)}\n{normalize(TAG.sub('', text))}"
+        for pieces in searched:
+            found += [f"{piece!r} in {path}" for piece in pieces if piece in text]
     return found
