@@ -1,7 +1,6 @@
 """Races: pairing, quartiles and order, on fake clocks. No test asserts a real time."""
 
 import re
-from contextlib import nullcontext
 
 import pytest
 import torch
@@ -76,9 +75,6 @@ def test_a_program_is_called_until_a_round_is_long_enough():
     assert result.times_as_fast("short") == (4.0, 4.0, 4.0)
     # One call of the long is long enough; 1, 2 and 4 of the short take 1, 2 and 4 seconds.
     assert ran[:8] == ["long"] + ["short"] * (1 + 2 + 4)
-    # The order of the last rounds is random, so only their sums are compared.
-    rest = ran[8:]
-    assert (rest.count("long"), rest.count("short")) == (2, 2 * 4)
 
 
 def test_a_race_ends_on_a_clock_that_does_not_move(monkeypatch):
@@ -96,34 +92,30 @@ def order_of(seed):
 
 
 def test_each_round_runs_every_program_once_in_an_order_that_the_seed_alone_decides():
-    torch.manual_seed(1)
     rounds = order_of(seed=0)
     assert len(rounds) == 20
     assert all(sorted(names) == ["a", "b", "c"] for names in rounds)
     assert len(set(rounds)) > 3
-    torch.manual_seed(2)
     assert order_of(seed=0) == rounds
     assert order_of(seed=1) != rounds
 
 
-@pytest.mark.parametrize("ends_well", [True, False])
-def test_a_race_runs_on_one_thread_and_restores_the_number_of_threads(ends_well):
+def test_a_race_runs_on_one_thread_and_restores_the_number_of_threads_after_an_error():
     seen = []
 
     def program():
         seen.append(torch.get_num_threads())
-        if not ends_well:
-            raise ArithmeticError
+        raise ArithmeticError
 
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with nullcontext() if ends_well else pytest.raises(ArithmeticError):
+        with pytest.raises(ArithmeticError):
             race({"program": program}, rounds=2, least=1e-6)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-    assert set(seen) == {1}
+    assert seen == [1]
 
 
 def test_a_real_race_gives_positive_times():
@@ -143,14 +135,6 @@ def test_a_device_without_a_stopwatch_of_ours_is_refused():
     own = race(programs, rounds=2, stopwatch=lambda _program, calls: 2.0 * calls)
     assert own.seconds == {"there": [2.0, 2.0]}
     assert own.clock == "time of the given stopwatch"
-
-
-def test_results_on_a_gpu_are_timed_by_the_gpu(monkeypatch):
-    monkeypatch.setattr(timing, "devices", lambda result: {result} if result else set())
-    monkeypatch.setattr(timing, "gpu_seconds", lambda _program, calls: 3.0 * calls)
-    result = race({"ours": lambda: "cuda", "floor": lambda: None}, rounds=2)
-    assert result.clock == "GPU time"
-    assert result.seconds == {"ours": [3.0, 3.0], "floor": [3.0, 3.0]}
 
 
 @pytest.mark.parametrize(

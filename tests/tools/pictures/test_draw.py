@@ -214,10 +214,3 @@ def test_the_printed_weights_are_the_softmax_of_the_printed_scores():
     total = sum(math.exp(score) for score in scores)
     assert weights == [round(math.exp(score) / total, 1) for score in scores]
     assert sum(weights) == pytest.approx(1)
-
-
-def test_valid_lens_counts_the_tokens_that_are_not_padding():
-    texts = [text.text or "" for text in picture("padding").iter(f"{SVG}text")]
-    batch = texts[texts.index("valid_lens") - 1 :]
-    assert numbers("padding") == ["3", "5"]
-    assert batch.count("<pad>") == 2
