@@ -56,15 +56,10 @@ def test_the_repr_is_a_table(seven):
     )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        *((4.02, "4.02 s"), (0.5504, "550 ms"), (4.213e-6, "4.21 µs"), (0.0, "0 µs")),
-        *((0.00099951, "1 ms"), (-0.99951, "-1 s"), (0.00099949, "999 µs"), (1234.5, "1230 s")),
-    ],
-)
-def test_a_time_is_written_in_a_suitable_unit(seconds, text):
-    assert readable(seconds) == text
+def test_a_time_is_written_in_a_suitable_unit():
+    times = 4.02, 0.5504, 4.213e-6, 0.0, 0.00099951, -0.99951, 0.00099949, 1234.5
+    texts = "4.02 s", "550 ms", "4.21 µs", "0 µs", "1 ms", "-1 s", "999 µs", "1230 s"
+    assert tuple(map(readable, times)) == texts
 
 
 def test_a_program_is_called_until_a_round_is_long_enough():
@@ -141,11 +136,7 @@ def test_a_device_without_a_stopwatch_of_ours_is_refused():
     ("arguments", "error", "sentence"),
     [
         (({},), ValueError, "programs must hold at least one program, got none"),
-        (
-            ({"sum": torch.zeros(1)},),
-            TypeError,
-            r"programs\['sum'\] must be a function, got Tensor",
-        ),
+        (({"sum": torch.ones(1)},), TypeError, r"programs\['sum'\] must be a function, got Tensor"),
         (({"sum": sum}, 1), ValueError, "rounds must be at least 2, for quartiles, got 1"),
         (({"sum": sum}, 7, 0.0), ValueError, "least must be a positive number of seconds, got 0.0"),
         (({"sum": sum}, 7, float("nan")), ValueError, "least must be .* got nan"),

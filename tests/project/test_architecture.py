@@ -68,7 +68,7 @@ WRONG_IMPORTS = [
 ]
 
 
-@pytest.mark.weekly  # `make lint` runs it; here, each of its contracts is tested
+@pytest.mark.slow
 def test_import_linter_reports_each_wrong_import(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__", "*.safetensors", "node_modules")
     for package in ("attnbook", "tools"):

@@ -56,9 +56,6 @@ def rows_in(path, processor="abacus"):
     return json.loads(path.read_text("utf-8"))["processors"][processor]
 
 
-# The command line
-
-
 def test_without_a_name_every_row_is_measured_and_drawn_and_the_progress_is_shown(
     results_file, capsys
 ):
@@ -102,6 +99,10 @@ def store_growth():
         measure.store(row, growth(row.removeprefix("growth-")))
 
 
+def read_book_results(results_file):
+    return json.loads((results_file.parents[1] / "measured.json").read_text("utf-8"))["processors"]
+
+
 def test_the_book_gets_points_ratios_and_the_machine(results_file):
     store_growth()
     measure.store("dot-large", LAYER_ROW)
@@ -119,10 +120,6 @@ def test_the_book_gets_points_ratios_and_the_machine(results_file):
         "ours": {"times as fast": [2.0, 3.0, 4.0], "bytes": 3150000}
     }
     assert "one" not in rows_in(results_file)  # nothing was measured for it
-
-
-def read_book_results(results_file):
-    return json.loads((results_file.parents[1] / "measured.json").read_text("utf-8"))["processors"]
 
 
 def test_the_results_of_one_processor_in_the_book_stay_when_another_adds_its_own(
@@ -143,23 +140,15 @@ def test_the_results_of_one_processor_in_the_book_stay_when_another_adds_its_own
     measure.main(["--store"])
     assert [*read_book_results(results_file)] == ["abacus", "quipu"]
     assert read_book_results(results_file)["abacus"] == before["abacus"]
-    assert read_book_results(results_file)["quipu"]["rows"] == {
-        "dot-large": results.round_numbers(results.ratios_of(LAYER_ROW))
-    }
 
-
-def test_a_single_row_is_added_to_the_results_of_its_processor_in_the_book(results_file):
-    store_growth()
-    measure.main(["--store"])
-    results_file.unlink()
-    measure.store("dot-large", LAYER_ROW)
-    measure.main(["--store"])
-    assert [*read_book_results(results_file)["abacus"]["rows"]] == ["dot-large"]
-    assert len(read_book_results(results_file)["abacus"]["points"]) == 8
+    # A single row is added to those of its processor.
     results_file.unlink()
     measure.store("dot-medium", LAYER_ROW)
     measure.main(["--store"])
-    assert [*read_book_results(results_file)["abacus"]["rows"]] == ["dot-large", "dot-medium"]
+    here = read_book_results(results_file)["quipu"]
+    assert [*here["rows"]] == ["dot-large", "dot-medium"]
+    assert len(here["points"]) == 8
+    assert here["rows"]["dot-large"] == results.round_numbers(results.ratios_of(LAYER_ROW))
 
 
 def test_rows_of_the_book_are_printed_next_to_those_measured_here():

@@ -78,15 +78,6 @@ def test_a_wrong_program_is_refused_before_it_is_timed(wrong, mode, what):
         worker.check(example, "wrong", example.program(wrong))
 
 
-@pytest.mark.parametrize("layer", ["additive", "dot"])
-def test_our_layers_keep_weights_only_in_their_row(layer):
-    example = setting(layer)
-    layers = [PROGRAMS[layer][name](example) for name in ("ours", "ours, weights kept")]
-    assert [each.keep_weights for each in layers] == [False, True]
-    if layer == "additive":
-        assert layers[0].W_q is layers[1].W_q is example.layer.W_q
-
-
 # Workers
 
 

@@ -138,7 +138,7 @@ def good(tmp_path_factory):
 
 
 @pytest.mark.weekly
-def test_a_good_book_is_built_without_git_and_prints_its_address(good):
+def test_a_good_book_is_built_without_git_with_and_without_answers_and_executed_once(good):
     book, output = good
     page = read_page(book)
     assert (book / "_build" / "html" / "index.html").as_uri() in output
@@ -148,15 +148,11 @@ def test_a_good_book_is_built_without_git_and_prints_its_address(good):
     assert "Made from an unknown commit with torch" in page
     assert "repository-button" not in page
 
-
-@pytest.mark.weekly
-def test_a_class_gets_the_book_without_answers_next_to_the_whole_one(good):
-    book, _ = good
     whole, questions = read_page(book, "second"), read_page(book, "second", QUESTIONS)
     assert ("Because." in whole, "Because." in questions) == (True, False)
     assert "<strong>1.</strong> Why?" in questions
     first = read_page(book, "first", QUESTIONS)
-    assert first.count("data-attnbook-view") == first.count('"kind":"scaling"') == 1
+    assert first.count("data-attnbook-view") == 1
     assert "3.0" in first
     assert count_executions(book) == 1
 
@@ -405,13 +401,12 @@ def test_a_draft_follows_its_sources_and_other_chapters_are_shown_as_stored(book
 def test_a_draft_with_warnings_is_shown_and_only_one_without_is_finished(
     tmp_path, monkeypatch, code
 ):
-    workshop, copy = Workshop(tmp_path, "chapter"), tmp_path / "copy"
-
     def render(workshop, target, settings):  # noqa: ARG001 - the real one's parameters
         target.mkdir()
         (target / "page.html").touch()
         return code
 
+    workshop, copy = Workshop(tmp_path, "chapter"), tmp_path / "copy"
     monkeypatch.setattr(tool, "render", render)
     assert tool.build(workshop, copy) == code
     assert (copy / "page.html").exists() == (code < tool.UNFINISHED)
@@ -441,9 +436,6 @@ def test_an_unknown_chapter_gets_one_sentence_with_those_that_exist(tmp_path, ca
 def test_the_digest_changes_with_a_name_and_with_a_content(tmp_path):
     (tmp_path / "a.py").write_text("1")
     before = digest(tmp_path, [tmp_path])
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "a.pyc").touch()
-    assert digest(tmp_path, [tmp_path]) == before
     (tmp_path / "a.py").write_text("2")
     changed = digest(tmp_path, [tmp_path])
     (tmp_path / "a.py").rename(tmp_path / "b.py")
@@ -473,19 +465,19 @@ def test_a_finished_build_from_other_sources_is_not_reused(tmp_path):
 
 def test_after_a_failed_build_the_next_one_begins_from_the_last_good_one(tmp_path):
     workshop = Workshop(tmp_path)
-    for part in ("html", ".doctrees", "jupyter_execute"):
-        (workshop.folder / part).mkdir(parents=True)
-        (workshop.folder / part / "page").write_text("good")
+    pages = [workshop.folder / part / "page" for part in ("html", ".doctrees", "jupyter_execute")]
+    for page in pages:
+        page.parent.mkdir(parents=True)
+        page.write_text("good")
     workshop.stamp.write_text(workshop.ingredients())
     for _ in range(2):
         workshop.prepare()
-        for part in ("html", ".doctrees", "jupyter_execute"):
-            assert (workshop.folder / part / "page").read_text() == "good"
-            (workshop.folder / part / "page").write_text("half")
-            (workshop.folder / part / "other").touch()
+        assert [page.read_text() for page in pages] == ["good"] * 3
+        assert not list(workshop.folder.glob("*/other"))
         assert not workshop.stamp.exists()
-    workshop.prepare()
-    assert not list(workshop.folder.glob("*/other"))
+        for page in pages:
+            page.write_text("half")
+            page.with_name("other").touch()
 
 
 def test_half_a_copy_of_a_build_is_not_trusted(tmp_path, monkeypatch):
@@ -501,7 +493,6 @@ def test_half_a_copy_of_a_build_is_not_trusted(tmp_path, monkeypatch):
 
 def test_a_half_written_execution_is_noticed(tmp_path):
     folder = tmp_path / "cache"
-    assert is_sound(folder)
     (tmp_path / "chapters").mkdir()
     write_notebook(tmp_path, "1")
     store = get_cache(folder)

@@ -149,8 +149,6 @@ CALL = """import torch
 from attnbook import *
 x = torch.ones(1, {size}, 5)
 print(len({layer}(x, x, x, torch.tensor([7]))))"""
-
-
 LAYERS = ["DotProductAttention()", "AdditiveAttention(5, 5, 5)"]
 
 

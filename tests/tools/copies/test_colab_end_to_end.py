@@ -88,32 +88,18 @@ def git(*arguments):
     subprocess.run(command, check=True, capture_output=True)
 
 
-def repository(folder, commits=1):
-    git("init", "--quiet", folder)
-    for _ in range(commits):
-        git("-C", folder, "commit", "-q", "--allow-empty", "-m", "a")
-    return folder
-
-
-def dirty(folder):
-    (repository(folder) / "changed.py").touch()
-    return folder
-
-
-def shallow(folder):
-    source = repository(folder / "deep", commits=2)
-    git("clone", "-q", "--depth", "1", source.as_uri(), folder / "flat")
-    return folder / "flat"
-
-
-@pytest.mark.parametrize(
-    ("make", "reason"), [(dirty, "changed.py"), (shallow, "git fetch --unshallow")]
-)
-def test_a_checkout_whose_copies_cannot_be_installed_does_not_pass(tmp_path, capsys, make, reason):
-    assert main(["--root", str(make(tmp_path))]) == 1
-    output = capsys.readouterr().out
-    assert "NOT DONE" in output
-    assert reason in output
+def test_a_checkout_whose_copies_cannot_be_installed_does_not_pass(tmp_path, capsys):
+    source, flat = tmp_path / "source", tmp_path / "flat"
+    git("init", "--quiet", source)
+    for _ in range(2):
+        git("-C", source, "commit", "-q", "--allow-empty", "-m", "a")
+    git("clone", "-q", "--depth", "1", source.as_uri(), flat)
+    (source / "changed.py").touch()
+    for folder, reason in ((source, "changed.py"), (flat, "git fetch --unshallow")):
+        assert main(["--root", str(folder)]) == 1
+        output = capsys.readouterr().out
+        assert "NOT DONE" in output
+        assert reason in output
 
 
 def test_an_environment_that_has_the_package_is_refused(tmp_path):
