@@ -58,11 +58,6 @@ def make(name, dropout=0.0, dtype=torch.float32, **options):
     return layer(5, 5, 13, dropout, **options).to(dtype)
 
 
-def output_size(name):
-    """The size of an output for values of size 11."""
-    return NUM_HIDDENS if name.startswith("multi-head") else 11
-
-
 def random_qkv(seed, heads=(), dtype=torch.float64):
     generator = torch.Generator().manual_seed(seed)
 

@@ -1,7 +1,6 @@
 """Races: pairing, quartiles and order, on fake clocks. No test asserts a real time."""
 
 import re
-from contextlib import nullcontext
 
 import pytest
 import torch
@@ -57,15 +56,10 @@ def test_the_repr_is_a_table(seven):
     )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        *((4.02, "4.02 s"), (0.5504, "550 ms"), (4.213e-6, "4.21 µs"), (0.0, "0 µs")),
-        *((0.00099951, "1 ms"), (-0.99951, "-1 s"), (0.00099949, "999 µs"), (1234.5, "1230 s")),
-    ],
-)
-def test_a_time_is_written_in_a_suitable_unit(seconds, text):
-    assert readable(seconds) == text
+def test_a_time_is_written_in_a_suitable_unit():
+    times = 4.02, 0.5504, 4.213e-6, 0.0, 0.00099951, -0.99951, 0.00099949, 1234.5
+    texts = "4.02 s", "550 ms", "4.21 µs", "0 µs", "1 ms", "-1 s", "999 µs", "1230 s"
+    assert tuple(map(readable, times)) == texts
 
 
 def test_a_program_is_called_until_a_round_is_long_enough():
@@ -76,9 +70,6 @@ def test_a_program_is_called_until_a_round_is_long_enough():
     assert result.times_as_fast("short") == (4.0, 4.0, 4.0)
     # One call of the long is long enough; 1, 2 and 4 of the short take 1, 2 and 4 seconds.
     assert ran[:8] == ["long"] + ["short"] * (1 + 2 + 4)
-    # The order of the last rounds is random, so only their sums are compared.
-    rest = ran[8:]
-    assert (rest.count("long"), rest.count("short")) == (2, 2 * 4)
 
 
 def test_a_race_ends_on_a_clock_that_does_not_move(monkeypatch):
@@ -96,34 +87,30 @@ def order_of(seed):
 
 
 def test_each_round_runs_every_program_once_in_an_order_that_the_seed_alone_decides():
-    torch.manual_seed(1)
     rounds = order_of(seed=0)
     assert len(rounds) == 20
     assert all(sorted(names) == ["a", "b", "c"] for names in rounds)
     assert len(set(rounds)) > 3
-    torch.manual_seed(2)
     assert order_of(seed=0) == rounds
     assert order_of(seed=1) != rounds
 
 
-@pytest.mark.parametrize("ends_well", [True, False])
-def test_a_race_runs_on_one_thread_and_restores_the_number_of_threads(ends_well):
+def test_a_race_runs_on_one_thread_and_restores_the_number_of_threads_after_an_error():
     seen = []
 
     def program():
         seen.append(torch.get_num_threads())
-        if not ends_well:
-            raise ArithmeticError
+        raise ArithmeticError
 
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with nullcontext() if ends_well else pytest.raises(ArithmeticError):
+        with pytest.raises(ArithmeticError):
             race({"program": program}, rounds=2, least=1e-6)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-    assert set(seen) == {1}
+    assert seen == [1]
 
 
 def test_a_real_race_gives_positive_times():
@@ -145,23 +132,11 @@ def test_a_device_without_a_stopwatch_of_ours_is_refused():
     assert own.clock == "time of the given stopwatch"
 
 
-def test_results_on_a_gpu_are_timed_by_the_gpu(monkeypatch):
-    monkeypatch.setattr(timing, "devices", lambda result: {result} if result else set())
-    monkeypatch.setattr(timing, "gpu_seconds", lambda _program, calls: 3.0 * calls)
-    result = race({"ours": lambda: "cuda", "floor": lambda: None}, rounds=2)
-    assert result.clock == "GPU time"
-    assert result.seconds == {"ours": [3.0, 3.0], "floor": [3.0, 3.0]}
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
         (({},), ValueError, "programs must hold at least one program, got none"),
-        (
-            ({"sum": torch.zeros(1)},),
-            TypeError,
-            r"programs\['sum'\] must be a function, got Tensor",
-        ),
+        (({"sum": torch.ones(1)},), TypeError, r"programs\['sum'\] must be a function, got Tensor"),
         (({"sum": sum}, 1), ValueError, "rounds must be at least 2, for quartiles, got 1"),
         (({"sum": sum}, 7, 0.0), ValueError, "least must be a positive number of seconds, got 0.0"),
         (({"sum": sum}, 7, float("nan")), ValueError, "least must be .* got nan"),

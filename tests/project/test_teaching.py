@@ -11,27 +11,97 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
+from nbformat import v4
 
 from attnbook import figures
 from attnbook.figures.shared import base
-from tests.project.teaching_page import (
-    CALL,
-    PAGE,
-    blocks,
-    cell,
-    package_with_the_figure,
-    prediction,
-    project_with_the_chapter,
-)
 from tools import ROOT
 from tools.site.formulas import NODE
 
+PAGE = ROOT / "chapters" / "teaching.md"
 TEXT = PAGE.read_text("utf-8")
 SCRIPTS = Path(sys.executable).parent  # not resolved: the Python may be a link
 CHECKERS = ROOT / "tools" / "node_modules" / ".bin"
 NOTEBOOKS = [sys.executable, "-m", "tools.book.notebooks"]
+CALL = "in CALLS of tests/core/test_shown_lines.py"
+# What the checks of a chapter read, next to the package.
+PROJECT = ["_toc.yml", "pyproject.toml", "chapters", "tests", "tools"]
+BLOCK = re.compile(
+    r"^```\{code-block\} \w+\n:caption: ([^\n]*)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+
+
+def blocks() -> dict[str, str]:
+    """Each block of code with a caption, by its caption."""
+    return {match[1]: match[2] for match in BLOCK.finditer(TEXT)}
+
+
+def cell() -> str:
+    """The cell for a chapter."""
+    return blocks()["in a chapter"]
+
+
+def package_with_the_figure(folder: Path) -> Path:
+    """A copy of the package to which a reader has added the page's files."""
+    ignored = shutil.ignore_patterns("__pycache__", "share")  # a fork may have it already
+    shutil.copytree(ROOT / "attnbook", folder / "attnbook", ignore=ignored)
+    for name, text in blocks().items():
+        if name.startswith("attnbook/"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def prediction() -> str:
+    """The prediction on the page."""
+    (program,) = re.findall(r"^```python\n(.*?)\n```", TEXT, re.S | re.M)
+    return program
+
+
+def chapter() -> nbformat.NotebookNode:
+    """A chapter with the parts that the page lists: a prediction, a layer, a figure, practice."""
+    practice = "**1.** Which is larger?\n\n:::{dropdown} Hint\nLook.\n:::"
+    answer = ":::{dropdown} Answer\nThe second.\n:::"
+    tagged = {tag: {"tags": [tag]} for tag in ("predict", "answer")}
+    cells = [
+        v4.new_markdown_cell("# Your topic\n\nWhich key gets more weight?\n\n**Predict.**"),
+        v4.new_code_cell(prediction(), metadata=tagged["predict"]),
+        v4.new_code_cell("print(masked_softmax(scores))", metadata=tagged["answer"]),
+        v4.new_markdown_cell("## The layer"),
+        v4.new_code_cell("from attnbook.display import show_source\n\nshow_source(masked_softmax)"),
+        v4.new_code_cell(cell().strip().removeprefix("import torch\n")),
+        v4.new_markdown_cell(f"## Practice\n\n{practice}\n\n{answer}\n\n## Summary\n\nThe end."),
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def add_lines(file: Path, after: str, lines: str) -> None:
+    """Add lines to a file, as the page says, after some other lines."""
+    text = file.read_text("utf-8")
+    assert text.count(after) == 1, f"{file.name} no longer has {after!r}"
+    file.write_text(text.replace(after, after + lines), "utf-8")
+
+
+def project_with_the_chapter(folder: Path) -> Path:
+    """A copy of the project to which a teacher has added the page's figure and chapter."""
+    package_with_the_figure(folder)
+    ignored = shutil.ignore_patterns("__pycache__", "node_modules", ".ipynb_checkpoints")
+    for name in PROJECT:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, folder)
+    nbformat.write(chapter(), folder / "chapters" / "your-topic.ipynb")
+    entry = "      - file: chapters/your-topic\n"
+    add_lines(folder / "_toc.yml", "- file: chapters/bug-clinic\n", entry)
+    tests = folder / "tests" / "core" / "test_shown_lines.py"
+    add_lines(tests, "\nCALLS = {\n", blocks()[CALL])
+    add_lines(folder / "pyproject.toml", "| scaling | shape ", "| share ")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +118,6 @@ def run(package, *command, **options):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def test_the_page_shows_the_files_of_a_figure_and_a_cell():
-    names = "__init__.py", "figure.py", "figure.js", "style.css"
-    files = [f"attnbook/figures/share/{name}" for name in names]
-    assert [*blocks()] == [CALL, *files, "in a chapter"]
-    assert TEXT.count("```{code-block}") == 6
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +141,8 @@ def test_the_cell_prints_the_figures_numbers_and_refuses_wrong_scores(figure_mod
     assert repr(figure).splitlines() == first
     figure.temperature = 0.5
     assert repr(figure).splitlines()[2] == "weights [0.016, 0.117, 0.867]"
-    for scores, message in (
-        (torch.ones(9), "a figure shows at most 8 of keys, got 9; show a part of it"),
-        (torch.ones(0), "a figure needs at least 1 of keys, got 0"),
-        (torch.tensor([1.0, torch.nan]), r"scores must be finite, got nan at index \(1,\)"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            figure_module.ShareFigure(scores)
+    with pytest.raises(ValueError, match="a figure shows at most 8 of keys, got 9"):
+        figure_module.ShareFigure(torch.ones(9))
 
 
 def test_it_lists_each_figure_with_the_chapters_that_show_it():
@@ -113,24 +171,15 @@ def test_its_module_computes_the_same_weights_in_node(package, figure_module):
     assert run(package, NODE, "--input-type=module", "-e", ask) == "0.016,0.117,0.867\n"
 
 
-def check_style(folder, *paths):
-    run(folder, SCRIPTS / "ruff", "check", "--no-cache", *paths)
-    run(folder, SCRIPTS / "ruff", "format", "--no-cache", "--check", *paths)
-
-
 FIGURE = "attnbook/figures/share/figure"
 
 
-@pytest.mark.slow
-def test_its_code_passes_the_linters_of_the_project(package):
+@pytest.mark.weekly
+def test_its_code_passes_the_linters_and_the_type_checkers_of_the_project(package):
     for name in ("pyproject.toml", "biome.jsonc"):
         shutil.copy(ROOT / name, package)
-    check_style(package, f"{FIGURE}.py")
+    run(package, SCRIPTS / "ruff", "check", "--no-cache", f"{FIGURE}.py")
     run(package, NODE, CHECKERS / "biome", "check", "--error-on-warnings", f"{FIGURE}.js")
-
-
-@pytest.mark.weekly
-def test_its_code_passes_the_type_checkers_of_the_project(package):
     run(package, SCRIPTS / "mypy", "--config-file", ROOT / "pyproject.toml", f"{FIGURE}.py")
     shutil.copy(ROOT / "jsconfig.json", package)
     run(package, NODE, CHECKERS / "tsc", "--project", "jsconfig.json")
@@ -155,19 +204,11 @@ def test_each_command_of_the_page_can_be_typed_in_a_fresh_checkout():
             assert [program, *words] == ["pip", "install"]
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return project_with_the_chapter(tmp_path_factory.mktemp("project"))
-
-
 @pytest.mark.weekly
-def test_the_chapter_and_the_figure_of_the_page_pass_the_linters_that_it_names(project):
-    check_style(project, "chapters")
+def test_the_chapter_of_the_page_passes_the_linters_and_the_tests_that_it_names(tmp_path):
+    project = project_with_the_chapter(tmp_path)
+    run(project, SCRIPTS / "ruff", "check", "--no-cache", "chapters")
     run(project, SCRIPTS / "lint-imports", "--no-cache", "--no-logo")
-
-
-@pytest.mark.weekly
-def test_the_chapter_of_the_page_passes_the_tests_that_it_names(project):
     run(project, *NOTEBOOKS, "execute", "your-topic")
     run(project, *NOTEBOOKS, "check")
     run(project, *NOTEBOOKS, "compare", "your-topic")

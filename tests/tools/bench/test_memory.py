@@ -4,17 +4,9 @@ import pytest
 import torch
 
 from tests.conftest import needs_cuda
-from tools.bench.memory import allocated, highest
+from tools.bench.memory import allocated
 
 MEBIBYTE = 2**20
-
-
-@pytest.mark.parametrize(
-    ("changes", "peak"),
-    [([], 0), ([3, -3, 5, -5], 5), ([3, 5, -3, 2, -7], 8), ([-4, 4], 0), ([-4, 6], 2)],
-)
-def test_the_peak_is_the_highest_sum(changes, peak):
-    assert highest(changes) == peak
 
 
 def three_blocks_in_turn():

@@ -41,20 +41,16 @@ def test_a_served_page_asks_for_its_build_but_its_file_is_unchanged(server, tmp_
     assert int(headers["Content-Length"]) == len(page.encode())
     assert "<script" not in (tmp_path / "2" / "index.html").read_text("utf-8")
 
-
-def test_an_open_page_is_informed_of_each_new_build(server, tmp_path):
+    # An open page is informed of each new build.
     assert request(server, BUILD)[0] == "2"
     show(server, tmp_path / "1")
     assert request(server, BUILD)[0] == "1"
     assert "<!-- 1 -->" in request(server, "/index.html")[0]
 
 
-@pytest.mark.parametrize("path", ["/index.html", "/site.css", BUILD])
-def test_no_browser_caches_a_build(server, path):
-    assert request(server, path)[1]["Cache-Control"] == "no-cache"
-
-
-def test_other_files_are_served_unchanged_and_missing_pages_are_not_found(server):
+def test_other_files_are_served_unchanged_and_nothing_is_cached(server):
+    for path in ("/index.html", "/site.css", BUILD):
+        assert request(server, path)[1]["Cache-Control"] == "no-cache"
     assert request(server, "/site.css")[0] == "p {}"
     with pytest.raises(HTTPError, match="404"):
         request(server, "/nowhere.html")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
 from contextlib import contextmanager
 
@@ -65,24 +65,11 @@ def test_a_folded_answer_is_removed_whatever_its_fence_and_its_content(fence):
     assert remove_folds(f"Why?\n\n{answer}\n{hint}") == f"Why?\n\n{hint}"
 
 
-def commands(*arguments, **variables):
-    """The commands of `make serve`."""
-    environment = {name: text for name, text in os.environ.items() if name != "ANSWERS"}
-    run = subprocess.run(
-        ["make", "--dry-run", "serve", *arguments], cwd=ROOT, env=environment | variables,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return [
-        line.split("tools.book.build ")[1]
-        for line in run.stdout.splitlines()
-        if "tools.book" in line
-    ]
-
-
 def test_make_builds_and_serves_the_same_book():
-    without = ["build --without-answers", "serve --without-answers"]
-    assert commands("ANSWERS=no") == commands(ANSWERS="no") == without
-    assert [line.strip() for line in commands(ANSWERS="")] == ["build", "serve"]
+    command = ["make", "--dry-run", "serve", "ANSWERS=no"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    found = re.findall(r"tools\.book\.build (.*)", run.stdout)
+    assert found == ["build --without-answers", "serve --without-answers"]
 
 
 def test_the_book_for_a_class_is_not_served_from_the_whole_one(tmp_path, capsys):

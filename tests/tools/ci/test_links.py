@@ -24,10 +24,8 @@ MOVED = respond("redirected", 301, "https://example.org/b")
         respond("redirected", 302, "https://example.org/today"),
         respond("timeout", info="read timeout=30"),
         respond("broken", info="403 Client Error: Forbidden for url: https://example.org/a"),
-        respond("broken", info="429 Client Error: Too Many Requests"),
-        respond("ignored"),
     ],
-    ids=lambda each: f"{each['status']} {each['info'][:3]}",
+    ids=lambda each: each["status"],
 )
 def test_a_link_that_works_or_a_server_that_turns_robots_away_is_not_reported(response):
     assert not is_broken(response)
@@ -36,9 +34,7 @@ def test_a_link_that_works_or_a_server_that_turns_robots_away_is_not_reported(re
 
 
 def test_a_link_that_leads_nowhere_or_has_moved_is_named_with_its_position():
-    assert report([GONE, respond("working"), MOVED]).splitlines() == [
-        describe(GONE),
-        describe(MOVED),
-    ]
+    reported = report([GONE, respond("working"), MOVED])
+    assert reported.splitlines() == [describe(GONE), describe(MOVED)]
     assert describe(GONE).startswith("- `chapters/a.md:7` <https://example.org/a>: 404 Client")
     assert describe(MOVED).endswith("moved to https://example.org/b")

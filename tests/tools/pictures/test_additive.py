@@ -7,20 +7,7 @@ import re
 
 import pytest
 
-from tests.tools.pictures.test_draw import (
-    dot,
-    parsed,
-    parsed_row,
-    rows,
-    texts,
-)
-
-
-def test_a_query_and_a_key_of_different_sizes_become_equally_long():
-    _, inputs, matrices, projected, *_ = map(texts, rows("additive-score"))
-    assert len(inputs) == 2 + 4
-    assert matrices == ["W_q: 2 → 3 numbers", "W_k: 4 → 3 numbers"]
-    assert len(projected) == 3 + 3
+from tests.tools.pictures.test_draw import dot, parsed, parsed_row, rows, texts
 
 
 def test_the_printed_additive_score_follows_from_the_printed_numbers():

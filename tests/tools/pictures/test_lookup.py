@@ -7,15 +7,7 @@ import re
 
 import pytest
 
-from tests.tools.pictures.test_draw import (
-    Box,
-    dot,
-    parsed,
-    parsed_row,
-    picture,
-    rows,
-    texts,
-)
+from tests.tools.pictures.test_draw import Box, dot, parsed, parsed_row, picture, rows, texts
 
 PANELS = ("look-up", "soft look-up")
 

@@ -8,16 +8,13 @@ import torch
 from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.vocabulary import BEGIN
 from tests.tools.pictures.test_draw import (
-    SVG,
     WEIGHT,
     Box,
     edges,
-    picture,
     rows,
     shapes,
     texts,
 )
-from tools.pictures.arithmetic import format_number
 
 TEXT, WRITTEN = "9. März 1987", "1987-0"
 MONTH = slice(3, 7)
@@ -58,12 +55,3 @@ def test_the_next_character_is_the_output_of_the_model(step):
     assert texts(row) == ["written so far", *WRITTEN]
     new = [text for row in rows("translator") for text in texts(row) if text == step[1]]
     assert new == ["3"]
-
-
-def test_the_description_has_the_weights_of_the_month(step):
-    about = picture("translator").findtext(f"{SVG}desc") or ""
-    for letter, weight in zip(TEXT[MONTH], step[0][MONTH], strict=True):
-        assert f" {letter} {format_number(weight, 2)}" in about
-    assert f"together {format_number(sum(step[0][MONTH]), 2)} on März" in about
-    assert f"“{TEXT}”" in about
-    assert f"has written {' '.join(WRITTEN)} " in about

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import pytest
 import torch
@@ -19,42 +18,19 @@ PANELS = {
 }
 
 
-class Cell(NamedTuple):
-    """A cell of a grid: its corner and its fill."""
-
-    left: float
-    top: float
-    fill: str
-
-
-def cells() -> list[Cell]:
-    return [
-        Cell(float(left), float(top), shape.attrib["fill"])
-        for shape in picture("seeing").iter(f"{SVG}path")
-        for left, top, *_ in TILE.findall(shape.attrib["d"])
-    ]
-
-
-def headed() -> dict[str, list[list[Cell]]]:
-    """The rows of cells below each heading."""
-    grids = {}
-    for text, rect in labels(picture("seeing")):
-        if text.text in PANELS:
-            left, _, right, _ = edges(rect)
-            own = sorted((c for c in cells() if left <= c.left < right), key=lambda c: c[1::-1])
-            grids[text.text] = [own[i : i + 5] for i in range(0, len(own), 5)]
-    return grids
-
-
-def fill_of(word: str) -> str:
-    return next(r.attrib["fill"] for t, r in labels(picture("seeing")) if t.text == word)
-
-
 @pytest.mark.parametrize("name", PANELS)
 def test_a_key_is_hatched_where_the_softmax_gives_it_nothing(name):
+    boxes = {text.text: rect for text, rect in labels(picture("seeing"))}
+    is_seen = {boxes["visible"].attrib["fill"]: True, boxes["hidden"].attrib["fill"]: False}
+    cells = sorted(
+        (float(top), float(left), is_seen[shape.attrib["fill"]])
+        for shape in picture("seeing").iter(f"{SVG}path")
+        for left, top, *_ in TILE.findall(shape.attrib["d"])
+    )
+    assert len(is_seen) == 2
+    assert len(cells) == 3 * 5 * 5
+
+    left, _, right, _ = edges(boxes[name])
+    drawn = [seen for _, x, seen in cells if left <= x < right]
     weights = attnbook.masked_softmax(torch.zeros(1, 5, 5), **PANELS[name])[0]
-    assert len(cells()) == 3 * 5 * 5
-    words = {fill_of("visible"): True, fill_of("hidden"): False}
-    assert len(words) == 2
-    drawn = [[words[cell.fill] for cell in row] for row in headed()[name]]
-    assert drawn == (weights > 0).tolist()
+    assert drawn == (weights > 0).flatten().tolist()
