@@ -54,12 +54,7 @@ export function describeEqual(all) {
   );
 }
 
-/**
- * The contents of a plane: arrows from its middle, and a name next to each.
- * @param {Arrow[]} all
- * @param {number} reach of the plane to each side
- * @param {typeof SMALL} sizes
- */
+/** Arrows from the middle of a plane, and names. @param {Arrow[]} all @param {number} reach @param {typeof SMALL} sizes */
 function planeContents(all, reach, sizes) {
   /** @param {Point} vector @returns {Point} */
   const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
@@ -81,13 +76,7 @@ export function arrows(query, keys) {
   return [plane, make("span", { text: legend })];
 }
 
-/**
- * The contents of a large plane, whose reach stays while arrows move.
- * @param {Point} query
- * @param {Point[]} keys
- * @param {number} reach of the arrows
- * @param {string[]} names of the keys
- */
+/** A large plane, whose reach stays. @param {Point} query @param {Point[]} keys @param {number} reach @param {string[]} names */
 export function arrowsOn(query, keys, reach, names) {
   return planeContents(arrowsOf(query, keys, names), reach * BEYOND, LARGE);
 }

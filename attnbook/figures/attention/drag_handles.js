@@ -41,11 +41,7 @@ function restoreButton(model, example) {
   return button;
 }
 
-/**
- * A drag handle on each score's bar: a vertical slider.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** A drag handle on each score's bar: a vertical slider. @param {Model<Traits>} model @param {number} example */
 export function scoreHandles(model, example) {
   const { reach, step } = model.get("moves");
   const sliders = model.get("key_labels").map((label, key) =>
@@ -121,11 +117,7 @@ function dragHandle(plane, { reach, step }, tipNow, onMove) {
   return { element, paint };
 }
 
-/**
- * The query in focus and the keys of an example as arrows with tips to drag, and as sliders.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The query and the keys as arrows with tips to drag, and as sliders. @param {Model<Traits>} model @param {number} example */
 export function dragPlane(model, example) {
   const { reach, step, why } = model.get("moves");
   const labels = model.get("key_labels");

@@ -19,12 +19,7 @@ import { arrowPlot, stageBands } from "./stages.js";
 
 // Pure functions of the model's traits.
 
-/**
- * How many keys a query may see, from the first.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- */
+/** How many keys a query may see. @param {Model<Traits>} model @param {number} example @param {number} query */
 export function lengthOf(model, example, query) {
   const length = model.get("valid_lens")[example];
   return Array.isArray(length) ? length[query] : length;
@@ -65,10 +60,7 @@ export function rowOf(model, example, query, own = {}, row = weightsOf(model, ex
   return { ...row, values, output: own.output ?? pool(row.weights, values) };
 }
 
-/**
- * The temperature at a step of its slider: equal steps of its logarithm, rounded to two digits.
- * @param {number} step
- */
+/** The temperature at a step of its slider, whose steps are those of the logarithm. @param {number} step */
 export function temperatureAt(step) {
   return Number((10 ** (step / 20)).toPrecision(2));
 }
@@ -94,12 +86,7 @@ export function describeLargest({ weights, visible }, labels) {
   return `Largest weight: ${keys.length > 2 ? `${keys.length} keys` : keys.join(" and ")}, ${most}`;
 }
 
-/**
- * The name of a query, and whether the reader has moved it.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- */
+/** A query's name, and whether it was moved. @param {Model<Traits>} model @param {number} example @param {number} query */
 function queryName(model, example, query) {
   const start = model.get("moves").start?.query_vectors;
   const moved = start && String(start[example][query]) !== String(model.get("query_vectors")[example][query]);

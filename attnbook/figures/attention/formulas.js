@@ -21,21 +21,13 @@ const FORMULAS = {
   },
 };
 
-/**
- * The example whose keys and values this one reads: its own, or the first of the heads that share.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The example whose keys this one reads: heads may share them. @param {Model<Traits>} model @param {number} example */
 export function keyExampleOf(model, example) {
   const shared = model.get("scores").length / (model.get("key_heads") || model.get("scores").length);
   return example - (example % shared);
 }
 
-/**
- * The layer's scores of an example, by the keys that it reads.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The layer's scores of an example, by the keys that it reads. @param {Model<Traits>} model @param {number} example */
 export function layerScoresOf(model, example) {
   const shared = model.get("shared_scores")[model.get("key_heads")];
   return (shared ?? model.get("scores"))[example];

@@ -11,10 +11,7 @@ const MOST_PARTS = 4; // components of an output that get a bar of their own
 const MOST_ON_PHONE = 2;
 const MOST_WORDS = 4; // names of columns with more than a number
 
-/**
- * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
- * @param {string} formula
- */
+/** The terms of a formula, cut at spaces outside of brackets: lines end there. @param {string} formula */
 export function terms(formula) {
   let depth = 0;
   return [...formula].reduce(
@@ -38,11 +35,7 @@ export function formulaOf(formula) {
   return make("span", { class: "formula" }, ...spaced);
 }
 
-/**
- * The values, a column per key, behind each its key's color, as opaque as its weight.
- * @param {number} count of keys
- * @param {number} size of a value
- */
+/** The values; behind each its key's color, as opaque as its weight. @param {number} count of keys @param {number} size */
 export function valueCells(count, size) {
   const [width, rows] = [1 / count, Math.min(size, MOST_PARTS)];
   const boxes = Array.from({ length: count }, (_, i) =>
@@ -78,11 +71,7 @@ export function valueCells(count, size) {
   return { element, paint, fit };
 }
 
-/**
- * The output as a sum: a stacked bar per component, and the sum in numbers; of many components that of the first.
- * @param {number} count of keys
- * @param {number} size of the output
- */
+/** The output as a sum: a bar per component, and the first in numbers. @param {number} count of keys @param {number} size */
 export function outputSums(count, size) {
   const rows = Array.from({ length: Math.min(size, MOST_PARTS) }, (_, c) =>
     contributions(size === 1 ? "output" : `output[${c}]`, count, [0, 1]),

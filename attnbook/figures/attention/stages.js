@@ -11,17 +11,10 @@ import { scoreHandles } from "./drag_handles.js";
 import { keyExampleOf, layerScoresOf } from "./formulas.js";
 import { formulaOf, valueCells } from "./pieces.js";
 
-/**
- * The sliders of an example's lengths: one for all queries, or one per query, shown when the query is in focus.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The sliders of an example's lengths: one for all queries, or one per query. @param {Model<Traits>} model @param {number} example */
 function lengthSliders(model, example) {
   const lengths = model.get("valid_lens")[example];
-  /**
-   * @param {number} query ignored if all queries share a length
-   * @param {number} length
-   */
+  /** @param {number} query ignored if all queries share a length @param {number} length */
   const setLength = (query, length) => {
     const all = structuredClone(model.get("valid_lens"));
     const own = all[example];

@@ -4,10 +4,7 @@ import { make, put, uniqueName } from "../shared/elements.js";
 import { heatCells } from "../shared/heatmap.js";
 import { nameOf } from "./words.js";
 
-/**
- * A head's weights as a square, those on later keys as 0, and which keys each query may attend to.
- * @param {Head} head
- */
+/** A head's weights as a square, and which keys each query may attend to. @param {Head} head */
 export function squareOf({ weights }) {
   return {
     weights: weights.map((row) => weights.map((_, key) => row[key] ?? 0)),

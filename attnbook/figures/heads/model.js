@@ -5,22 +5,13 @@ import { maskedSoftmax, pool } from "../shared/attention.js";
 import { sinusoidal } from "../shared/position.js";
 import { plus, times, unpacked } from "../shared/weights.js";
 
-/**
- * The weights of one snapshot, each array under its name.
- * @param {PackedModel} packed
- * @param {number} index
- * @returns {Snapshot}
- */
+/** The weights of one snapshot. @param {PackedModel} packed @param {number} index @returns {Snapshot} */
 function snapshotOf(packed, index) {
   const { characters, num_hiddens, num_heads, num_layers } = packed;
   return { characters, num_hiddens, num_heads, num_layers, arrays: unpacked(packed.arrays, packed.data[index]) };
 }
 
-/**
- * All snapshots of a model.
- * @param {PackedModel} packed
- * @returns {Opened}
- */
+/** All snapshots of a model. @param {PackedModel} packed @returns {Opened} */
 export function opened(packed) {
   const snapshots = packed.steps.map((_, index) => snapshotOf(packed, index));
   return { at: (step) => snapshots[packed.steps.indexOf(step)] };

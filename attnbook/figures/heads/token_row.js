@@ -10,11 +10,7 @@ const MARKS = { right: "✓", wrong: "✗", "": "" };
 /** The number in each row, so that all rows are about as long. @param {number} count @param {number} most */
 const inRow = (count, most) => Math.ceil(count / Math.ceil(count / most));
 
-/**
- * Where the reader types, and a message about what is typed.
- * @param {string} characters that the model knows
- * @param {(text: string) => void} onType
- */
+/** Where the reader types, and a message about it. @param {string} characters known @param {(text: string) => void} onType */
 export function field(characters, onType) {
   const status = make("small", { id: uniqueName(), role: "status" });
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };

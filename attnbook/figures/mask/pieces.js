@@ -60,11 +60,7 @@ function queryButtons(onPoint, word) {
   return { element, paint };
 }
 
-/**
- * The map of all pairs: a row for each query, a column for each key.
- * @param {string} title
- * @param {(pair: Pair) => void} [onPoint] for a map whose rows are buttons
- */
+/** A row for each query, a column for each key. @param {string} title @param {(pair: Pair) => void} [onPoint] if rows are buttons */
 export function pairsMap(title, onPoint) {
   const buttons = onPoint && queryButtons(onPoint, title ? "" : "query ");
   const shapes = ["cell-edges", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
@@ -207,11 +203,7 @@ function withComments(text) {
   return text.split(/(#.*)/).map((part, i) => (i % 2 ? make("i", { text: part }) : document.createTextNode(part)));
 }
 
-/**
- * The code for one library at a time.
- * @param {(library: Library) => void} onChoose
- * @param {boolean} isOpen else it folds
- */
+/** The code for one library. @param {(library: Library) => void} onChoose @param {boolean} isOpen else it folds */
 export function codeBox(onChoose, isOpen) {
   const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
   choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));

@@ -82,11 +82,7 @@ export function intersection(mask, other) {
   return other ? mask.map((row, i) => row.map((sees, k) => sees && other[i][k])) : mask;
 }
 
-/**
- * Each key's position in its own text, and null for left padding: counted from 0 in each document.
- * @param {Rules} rules
- * @returns {(number | null)[]}
- */
+/** Each key's position in its own text, or null for left padding. @param {Rules} rules @returns {(number | null)[]} */
 export function positionsOf({ num_keys, start, documents }) {
   /** @type {Map<number, number>} */
   const next = new Map();
@@ -172,12 +168,7 @@ function joinRanges(numbers) {
   return joinWithAnd(ranges.flat());
 }
 
-/**
- * Which keys a query sees, and why not this key.
- * @param {Rules} rules
- * @param {Mask | null} table of the reader's own rule
- * @param {Pair} pair whose query is one
- */
+/** Which keys a query sees, and why not this key. @param {Rules} rules @param {Mask | null} table @param {Pair} pair */
 export function describePair(rules, table, pair) {
   const [query, key] = [Number(pair.query), pair.key];
   const i = query - gapOf(rules);

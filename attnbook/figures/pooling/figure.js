@@ -32,39 +32,24 @@ const END = 2.5; // percent of an axis on a phone: a character
 
 // What is shown: pure functions of the model's traits.
 
-/**
- * The query at a step of its slider: a round number.
- * @param {[number, number, number]} axis where it begins and ends, and the step
- * @param {number} at
- */
+/** The query at a step of its slider: a round number. @param {[number, number, number]} axis @param {number} at */
 export function queryAt([low, , step], at) {
   return Number(((Math.round(low / step) + at) * step).toPrecision(12));
 }
 
-/**
- * The step of the width's slider that is nearest to a width, by their ratio.
- * @param {number[]} widths one for each step
- * @param {number} width
- */
+/** The step of the width's slider that is nearest to a width, by their ratio. @param {number[]} widths @param {number} width */
 export function stepOf(widths, width) {
   const off = widths.map((one) => Math.abs(Math.log(one / width)));
   return off.indexOf(Math.min(...off));
 }
 
-/**
- * The last step of each slider.
- * @param {Model<Traits>} model
- */
+/** The last step of each slider. @param {Model<Traits>} model */
 export function stepsOf(model) {
   const [low, high, step] = model.get("axis");
   return { queries: Math.round((high - low) / step), widths: model.get("widths").length - 1 };
 }
 
-/**
- * A function that gives scores, weights and output of a query.
- * @param {Model<Traits>} model
- * @returns {(query: number, width: number) => Answer}
- */
+/** Gives scores, weights and output of a query. @param {Model<Traits>} model @returns {(query: number, width: number) => Answer} */
 function kernel(model) {
   const keys = model.get("points").map(([key]) => key);
   const values = model.get("points").map(([, value]) => [value]);
@@ -100,11 +85,7 @@ export function describeSharing(weights) {
   return count === "1.0" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
 }
 
-/**
- * What all pieces draw with: the points, from left to right, their colors and the axis.
- * @param {Model<Traits>} model
- * @returns {Layout}
- */
+/** The points, from left to right, their colors and the axis. @param {Model<Traits>} model @returns {Layout} */
 function layoutOf(model) {
   const [given, truth] = [model.get("points"), model.get("truth")];
   const order = given.map((_, i) => i).sort((a, b) => given[a][0] - given[b][0]);

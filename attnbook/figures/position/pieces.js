@@ -54,11 +54,7 @@ function wedge(tips) {
   return `M0 0L${ax} ${ay}A${WEDGE} ${WEDGE} 0 0 ${sweepFlag} ${bx} ${by}Z`;
 }
 
-/**
- * A clock for one pair of numbers: both hands, their numbers, and their part of the dot product.
- * @param {number} pair
- * @param {number} scale
- */
+/** A clock for one pair: hands, numbers, and their part of the dot product. @param {number} pair @param {number} scale */
 function clock(pair, scale) {
   const slice = make("svg:path", { class: "wedge" });
   const hands = [0, 1].map(hand);

@@ -121,11 +121,7 @@ function numberTables(labels, halves, sizes) {
   return { element, paint };
 }
 
-/**
- * Which query the bars belong to.
- * @param {number} count
- * @param {(query: number) => void} onChoose
- */
+/** Which query the bars belong to. @param {number} count @param {(query: number) => void} onChoose */
 function queryChoice(count, onChoose) {
   const options = Array.from({ length: count }, (_, i) => make("option", { value: i, text: `query ${i}` }));
   const select = make("select", { "aria-label": "query" }, ...options);

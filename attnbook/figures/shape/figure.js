@@ -14,11 +14,7 @@ import { drawing, indexedName, legend, measureOf } from "./pieces.js";
 const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
 
-/**
- * A line's code, split around the part in focus if that part occurs once.
- * @param {string} source
- * @param {Pick<Step, "name" | "part">} step
- */
+/** A line's code, split around the part in focus. @param {string} source @param {Pick<Step, "name" | "part">} step */
 export function cutSource(source, { name, part }) {
   const at = part ? source.indexOf(name) : -1;
   if (at < 0 || source.indexOf(name, at + 1) >= 0) return [source, "", ""];
@@ -74,11 +70,7 @@ function sourceOf(sections, steps, onChoose) {
   return { element, paint };
 }
 
-/**
- * Scroll only this box until one of its lines is visible, below the title that sticks to the top.
- * @param {Element} line
- * @param {Element} box
- */
+/** Scroll only this box until a line is visible, below the title at its top. @param {Element} line @param {Element} box */
 function reveal(line, box) {
   const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
   const title = line.parentElement?.firstElementChild?.clientHeight ?? 0;
@@ -159,12 +151,7 @@ function setCellSize(element, sizes, rows) {
   set("--least", `${Math.max(...sizes.map(({ least }) => least))}px`);
 }
 
-/**
- * The indices of a number in another list; none for booleans.
- * @param {Numeric[]} list
- * @param {Numeric} number
- * @param {Kind} kind
- */
+/** The indices of a number in another list. @param {Numeric[]} list @param {Numeric} number @param {Kind} kind */
 function indicesOf(list, number, kind) {
   if (kind === "bool") return [];
   return list.flatMap((each, flatIndex) => (each === number ? [flatIndex] : []));
@@ -216,10 +203,7 @@ function stepTable(steps, sections) {
   return { table, paint };
 }
 
-/**
- * The numbers of the step in focus, one row along the last axis each.
- * @param {Model<Traits>} model
- */
+/** The numbers of the step in focus, one row along the last axis each. @param {Model<Traits>} model */
 function numberTable(model) {
   const caption = make("caption");
   const table = make("table", { class: "number-table" }, caption);

@@ -29,12 +29,7 @@ export function layoutOf(shape) {
   };
 }
 
-/**
- * How far from the left and from the top a number's cell is.
- * @param {Layout} layout
- * @param {number} flatIndex in the flat list
- * @returns {Point}
- */
+/** How far from the left and the top a cell is. @param {Layout} layout @param {number} flatIndex @returns {Point} */
 export function cellPosition(layout, flatIndex) {
   const { across, down, sideBySide, stepRight, stepDown } = layout;
   const matrix = Math.floor(flatIndex / (across * down));
@@ -42,12 +37,7 @@ export function cellPosition(layout, flatIndex) {
   return [(matrix % sideBySide) * stepRight + (flatIndex % across), Math.floor(matrix / sideBySide) * stepDown + row];
 }
 
-/**
- * The index of the number whose cell is at a point of the drawing; null between matrices and outside.
- * @param {Layout} layout
- * @param {number} x
- * @param {number} y
- */
+/** The index of the number at a point; null where there is none. @param {Layout} layout @param {number} x @param {number} y */
 export function indexAt(layout, x, y) {
   const { across, down, sideBySide, stacked, stepRight, stepDown } = layout;
   const [column, row] = [Math.floor(x / stepRight), Math.floor(y / stepDown)];

@@ -32,11 +32,7 @@ export function meetingOf({ shape, product: { first, second, turned } }, flatInd
   };
 }
 
-/**
- * The matrix of a factor that belongs to a number of the product; axes of size 1 are broadcast.
- * @param {Factor} factor
- * @param {number[]} target the number's index
- */
+/** A factor's matrix for a number of the product; size 1 is broadcast. @param {Factor} factor @param {number[]} target its index */
 function matrixOf({ shape }, target) {
   const leading = shape.slice(0, -2);
   const index = leading.map((size, axis) => (size === 1 ? 0 : target[target.length - shape.length + axis]));

@@ -102,12 +102,7 @@ function rowNumbersOf({ down, stacked, stepDown }, cell) {
   );
 }
 
-/**
- * The names of the matrices: above each column of them, and to the left of each row.
- * @param {Step} step
- * @param {Layout} layout
- * @param {number} cell px
- */
+/** The names of matrices, above columns and left of rows. @param {Step} step @param {Layout} layout @param {number} cell px */
 function blockLabelsOf(step, layout, cell) {
   const { stackAxes, stepRight, stepDown } = layout;
   const count = step.shape.length;
@@ -126,11 +121,7 @@ function blockLabelsOf(step, layout, cell) {
   return { tops: spans(tops), sides: [...spans(sides), ...rowNumbers], edge, unnamed };
 }
 
-/**
- * The names of the axes: rows, columns, and the matrices side by side if no label names them.
- * @param {Step} step
- * @param {string} unnamed "" if a label says so
- */
+/** The names of the axes. @param {Step} step @param {string} unnamed axis that no label names; "" for none */
 function axesLine(step, unnamed) {
   const last = step.shape.length - 1;
   const parts = [
@@ -231,11 +222,7 @@ function listen(cells, layout, count, onPoint) {
   });
 }
 
-/**
- * The legend of the colours: the ends of the scale, and the signs of values outside it.
- * @param {Step} step
- * @param {Numeric[]} numbers
- */
+/** The ends of the scale, and the signs of values outside it. @param {Step} step @param {Numeric[]} numbers */
 export function legend(step, numbers) {
   const { kind, scale } = step;
   if (kind === "bool")

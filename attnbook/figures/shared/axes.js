@@ -5,10 +5,7 @@ import { make, put } from "./elements.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
 
-/**
- * The least of 1, 2, 5, 10, 20, 50 and so on, up and down, that is not below a number.
- * @param {number} number above 0
- */
+/** The least of 1, 2, 5, 10, 20 and so on, up and down, that is not below a number. @param {number} number above 0 */
 export function roundUp(number) {
   const ten = 10 ** Math.floor(Math.log10(number));
   const digit = [1, 2, 5, 10].find((step) => step * ten >= number * (1 - 1e-9)) ?? 10;
@@ -33,20 +30,12 @@ export function ticks(low, high, most = 6, room = Infinity) {
   return numbers.join(" ").length > room && most > 2 ? ticks(low, high, most - 1, room) : numbers;
 }
 
-/**
- * Where a number lies between the ends of an axis, in percent of its length from the left.
- * @param {Ends} range
- * @returns {(number: number) => number}
- */
+/** The position of a number on an axis, in percent from the left. @param {Ends} range @returns {(number: number) => number} */
 export function fromLeft([low, high]) {
   return (number) => (100 * (number - low)) / (high - low);
 }
 
-/**
- * Where a number lies on an axis that points up, in percent of its length from the top.
- * @param {Ends} range
- * @returns {(number: number) => number}
- */
+/** The same on an axis that points up, in percent from the top. @param {Ends} range @returns {(number: number) => number} */
 export function fromTop([low, high]) {
   return (number) => (100 * (high - number)) / (high - low);
 }
@@ -83,11 +72,7 @@ export function segment(className, attributes = {}) {
   return make("svg:line", { ...LINE, class: className, ...attributes });
 }
 
-/**
- * The two ends of a dot, not quite equal: WebKit stretches a line without any length.
- * @param {number} x
- * @param {number} y
- */
+/** A dot's two ends, not quite equal: WebKit stretches a line without length. @param {number} x @param {number} y */
 export function dotAt(x, y) {
   return { x1: x, x2: x + 0.001, y1: y, y2: y };
 }

@@ -21,21 +21,13 @@ export function keyColor(index, count) {
   return `color-mix(in oklab, var(--key-last) ${share}%, var(--key-first))`;
 }
 
-/**
- * What fits below the axis: a default name without its word, where there are many.
- * @param {string} label
- * @param {number} count
- */
+/** What fits below the axis: names without “key”, where there are many. @param {string} label @param {number} count */
 export function shortName(label, count) {
   if (count > MOST_NAMED) return "";
   return count > 6 ? label.replace(/^key (?=\d+$)/, "") : label;
 }
 
-/**
- * A box in a key's colour; with many keys a polygon, which moves without recomputing styles.
- * @param {number} index
- * @param {number} count
- */
+/** A key's box; of many keys a polygon, which moves without recomputing styles. @param {number} index @param {number} count */
 function box(index, count) {
   return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: keyColor(index, count), "data-key": index });
 }
@@ -95,12 +87,7 @@ export function numberRow(count, format, className) {
   return { element, paint, fit };
 }
 
-/**
- * Whether each key's share of the width has room for so many digits.
- * @param {Element} element
- * @param {number} count
- * @param {number} digits
- */
+/** Whether each key has room for so many digits. @param {Element} element @param {number} count @param {number} digits */
 export function hasRoom(element, count, digits) {
   const width = element.parentElement?.clientWidth ?? 0; // a hidden row has none of its own
   return width / count >= 8 * digits + 4; // 8 px a digit
@@ -131,11 +118,7 @@ export function stack(count, className) {
   return { element, paint };
 }
 
-/**
- * A button per key below the axis; arrow keys walk along it.
- * @param {string[]} labels
- * @param {(key: number) => void} onPoint
- */
+/** A button per key; arrow keys walk along them. @param {string[]} labels @param {(key: number) => void} onPoint */
 export function keyButtons(labels, onPoint) {
   const buttons = labels.map((label, i) =>
     make("button", {

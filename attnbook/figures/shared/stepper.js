@@ -4,11 +4,7 @@ import { make, put } from "./elements.js";
 
 const PACE = 900; // ms for each step of Play
 
-/**
- * @param {string} name of the slider
- * @param {(step: number) => void} onStep
- * @param {number} max the last step; the first is 0
- */
+/** @param {string} name of the slider @param {(step: number) => void} onStep @param {number} max the last step */
 export function stepper(name, onStep, max = 0) {
   let [step, last, timer] = [0, max, 0];
   const still = matchMedia("(prefers-reduced-motion: reduce)");

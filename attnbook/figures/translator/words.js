@@ -23,11 +23,7 @@ function joinNames(names) {
   return first.length ? `${first.join(", ")} and ${last}` : last;
 }
 
-/**
- * Why the model cannot read what is typed; nothing if it can.
- * @param {string} typed
- * @param {string} characters that the model knows
- */
+/** Why the model cannot read what is typed; nothing if it can. @param {string} typed @param {string} characters that it knows */
 export function refusal(typed, characters) {
   const text = [...textOf(typed, characters)];
   const wrong = [...new Set(text.filter((character) => !characters.includes(character)))];
@@ -99,11 +95,7 @@ export function describeStep({ text, output, weights, probabilities }, step) {
   return `${wrote}. Most weight is on ${quoted(text[peak])} at ${peak}: ${decimals(weights[step][peak])}.`;
 }
 
-/**
- * What Python stored, as if the page had translated it.
- * @param {Stored} stored
- * @returns {Reading}
- */
+/** What Python stored, as if the page had translated it. @param {Stored} stored @returns {Reading} */
 export function readingOf({ text, hidden, output, scores, probabilities }) {
   const weights = weightsOf(scores, hidden);
   return { text: [...text], hidden, output: [...output], scores, weights, probabilities };
