@@ -1,8 +1,9 @@
 // Drag handles: the reader moves the tips of arrows, or the scores themselves.
 /** @import { Model, Point } from "../shared/types" */
 /** @import { Traits } from "./types" */
-import { short, slider } from "../shared/controls.js";
+import { button, short, slider } from "../shared/controls.js";
 import { make } from "../shared/elements.js";
+import { setterOf } from "../shared/mount.js";
 import { arrowsOn, BEYOND } from "./arrows.js";
 
 /**
@@ -17,8 +18,7 @@ function setRow(model, name, example, index, row) {
   /** @type {number[][][]} */
   const all = structuredClone(model.get(name));
   all[example][index] = row;
-  model.set(name, /** @type {any} */ (all));
-  model.save_changes();
+  setterOf(model)({ [name]: all });
 }
 
 /** The traits that can be dragged, with their first values. @param {Model<Traits>} model @returns {[string, any][]} */
@@ -29,16 +29,14 @@ export function draggedTraits(model) {
 /** A button that restores the first values of an example. @param {Model<Traits>} model @param {number} example */
 function restoreButton(model, example) {
   const text = `Put the ${model.get("moves").what === "scores" ? "scores" : "arrows"} back`;
-  const button = make("button", { type: "button", class: "control restore", text });
-  button.addEventListener("click", () => {
+  const restore = () => {
     for (const [name, start] of draggedTraits(model)) {
-      const all = [...model.get(/** @type {"scores"} */ (name))];
-      all[example] = start[example];
+      const all = model.get(/** @type {"scores"} */ (name)).with(example, start[example]);
       model.set(/** @type {"scores"} */ (name), all);
     }
     model.save_changes();
-  });
-  return button;
+  };
+  return button(text, restore, "control restore");
 }
 
 /** A drag handle on each score's bar: a vertical slider. @param {Model<Traits>} model @param {number} example */

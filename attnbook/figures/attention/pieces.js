@@ -2,7 +2,7 @@
 /** @import { QueryRow, WeightsRow } from "./types" */
 import { contributions } from "../shared/contributions.js";
 import { short } from "../shared/controls.js";
-import { make, put, uniqueName } from "../shared/elements.js";
+import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { hasRoom, keyColor, shortName, span } from "../shared/key_axis.js";
 import { tableRow, titledTable } from "../shared/tables.js";
@@ -41,11 +41,7 @@ export function valueCells(count, size) {
   const boxes = Array.from({ length: count }, (_, i) =>
     make("svg:rect", { x: i * width, width, height: 1, fill: keyColor(i, count), "data-key": i }),
   );
-  const shades = make(
-    "svg:svg",
-    { viewBox: "0 0 1 1", preserveAspectRatio: "none", class: "shades", "aria-hidden": true },
-    ...boxes,
-  );
+  const shades = stretched("0 0 1 1", "shades", ...boxes);
   const columns = Array.from({ length: count }, (_, i) => {
     const cells = Array.from({ length: rows }, () => make("span", { "data-key": i }));
     return { cells, element: make("div", { class: "value" }, ...cells) };

@@ -5,6 +5,7 @@
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
+import { setterOf } from "../shared/mount.js";
 import { EMPTY_ROW, stage } from "../shared/stage.js";
 import { arrows } from "./arrows.js";
 import { scoreHandles } from "./drag_handles.js";
@@ -20,8 +21,7 @@ function lengthSliders(model, example) {
     const own = all[example];
     if (Array.isArray(own)) own[query] = length;
     else all[example] = length;
-    model.set("valid_lens", all);
-    model.save_changes();
+    setterOf(model)({ valid_lens: all });
   };
   const range = { min: 0, max: model.get("key_labels").length, step: 1 };
   const sliders = Array.isArray(lengths)

@@ -1,6 +1,6 @@
 // The parts of the mask figure: the map of pairs, its data table, the code to copy.
 /** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
-import { make, put, withCode } from "../shared/elements.js";
+import { make, put, stretched, withCode } from "../shared/elements.js";
 import { heatmap, paintNames } from "../shared/heatmap.js";
 import { foldedTables } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
@@ -64,11 +64,7 @@ function queryButtons(onPoint, word) {
 export function pairsMap(title, onPoint) {
   const buttons = onPoint && queryButtons(onPoint, title ? "" : "query ");
   const shapes = ["cell-edges", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
-  const marks = make(
-    "svg:svg",
-    { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-outlines mask-marks" },
-    ...shapes,
-  );
+  const marks = stretched(null, "heat-outlines mask-marks", ...shapes);
   const map = heatmap({ rowNames: buttons?.element, over: [marks], scale: false });
   const [positions, counts] = ["heat-columns positions", "heat-rows counts"].map((name) =>
     make("div", { class: name, "aria-hidden": true }),

@@ -1,7 +1,7 @@
 // Drawing over axes of numbers. A graph's lines and dots have the same width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
 /** @import { Attributes, Ends, Point, Slider } from "./types" */
-import { make, put } from "./elements.js";
+import { make, put, stretched } from "./elements.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
 
@@ -46,8 +46,7 @@ export function fromTop([low, high]) {
  * @param {...Element} children from `curve` and `segment`
  */
 export function graph(className, ...children) {
-  const box = { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": true };
-  return make("svg:svg", { ...box, class: `graph ${className}` }, ...children);
+  return stretched("0 0 100 100", `graph ${className}`, ...children);
 }
 
 /**

@@ -19,6 +19,13 @@ export function tuple(vector) {
   return `(${vector.map(short).join(", ")})`;
 }
 
+/** @param {string} text @param {() => void} onClick @param {string | null} className */
+export function button(text, onClick, className = "control") {
+  const element = make("button", { type: "button", text, class: className });
+  element.addEventListener("click", onClick);
+  return element;
+}
+
 /**
  * A native slider with its name and value next to it.
  * @param {string} name what it sets

@@ -21,6 +21,12 @@ export function make(name, attributes = {}, ...children) {
   return /** @type {ElementByTag<Name>} */ (element);
 }
 
+/** A drawing that is stretched to any size. @param {string | null} viewBox @param {string} className @param {...Element} children */
+export function stretched(viewBox, className, ...children) {
+  const attributes = { viewBox, preserveAspectRatio: "none", class: className, "aria-hidden": true };
+  return make("svg:svg", attributes, ...children);
+}
+
 /** Texts with `code` in them, as nodes. @param {string} text */
 export function withCode(text) {
   return text.split("`").map((part, i) => (i % 2 ? make("code", { text: part }) : document.createTextNode(part)));

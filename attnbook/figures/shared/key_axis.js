@@ -2,7 +2,7 @@
 // to paint it.
 /** @import { Ends } from "./types" */
 import { walkAlong } from "./controls.js";
-import { make, put } from "./elements.js";
+import { make, put, stretched } from "./elements.js";
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
 const MOST_COLOURS = 8; // with more, one sequential scale
@@ -43,12 +43,7 @@ function setBox(part, ...numbers) {
 export function bars(count, className) {
   const boxes = Array.from({ length: count }, (_, i) => box(i, count));
   const zero = make("svg:line", { x1: 0, x2: count, class: "zero" });
-  const element = make(
-    "svg:svg",
-    { viewBox: `0 0 ${count} 1`, preserveAspectRatio: "none", class: className, "aria-hidden": true },
-    ...boxes,
-    zero,
-  );
+  const element = stretched(`0 0 ${count} 1`, className, ...boxes, zero);
   /** @param {number[]} numbers @param {Ends} ends @param {boolean[]} [visible] else all are */
   const paint = (numbers, [low, high], visible) => {
     const at = (/** @type {number} */ number) => (high - number) / (high - low);
@@ -97,12 +92,7 @@ export function hasRoom(element, count, digits) {
 export function stack(count, className) {
   const boxes = Array.from({ length: count }, (_, i) => box(i, count));
   const zero = make("svg:line", { y1: 0, y2: 1, class: "zero" });
-  const element = make(
-    "svg:svg",
-    { viewBox: "0 0 1 1", preserveAspectRatio: "none", class: className, "aria-hidden": true },
-    ...boxes,
-    zero,
-  );
+  const element = stretched("0 0 1 1", className, ...boxes, zero);
   /** @param {number[]} parts @param {Ends} ends */
   const paint = (parts, [low, high]) => {
     const scale = 1 / (high - low);

@@ -1,5 +1,5 @@
 // Steps: Back, Next and Play next to a slider.
-import { slider } from "./controls.js";
+import { button, slider } from "./controls.js";
 import { make, put } from "./elements.js";
 
 const PACE = 900; // ms for each step of Play
@@ -20,19 +20,14 @@ export function stepper(name, onStep, max = 0) {
     stop();
     onStep(to);
   });
-  const [back, next, play] = ["Back", "Next", "Play"].map((text) =>
-    make("button", { type: "button", class: "control", text }),
-  );
   // Never disabled: a disabled button would lose the focus.
-  back.addEventListener("click", () => {
-    stop();
-    go(step - 1);
-  });
-  next.addEventListener("click", () => {
-    stop();
-    go(step + 1);
-  });
-  play.addEventListener("click", () => {
+  const [back, next] = ["Back", "Next"].map((text, i) =>
+    button(text, () => {
+      stop();
+      go(step + (i ? 1 : -1));
+    }),
+  );
+  const play = button("Play", () => {
     if (timer) {
       stop();
       return;

@@ -1,6 +1,7 @@
 // The translator figure: a date that the reader types, and how a trained model writes it.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Seen, Traits, Translator } from "./types" */
+import { button } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
 import { tableRow, titledTable } from "../shared/tables.js";
@@ -72,8 +73,7 @@ function parts(model, repaint) {
     if (!problem && text !== model.get("text")) set({ hidden: [], text });
     repaint(); // a model sends no event if the value is the same
   });
-  const showAll = make("button", { type: "button", class: "control show-all", text: "show all" });
-  showAll.addEventListener("click", () => model.get("hidden").length && set({ hidden: [] }));
+  const showAll = button("show all", () => model.get("hidden").length && set({ hidden: [] }), "control show-all");
   const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
   const probabilities = probabilityTable();
