@@ -49,7 +49,7 @@ export function scoreHandles(model, example) {
       setRow(model, "scores", example, query, row);
     }),
   );
-  const element = make("div", { class: "handles" }, ...sliders.map(({ input }) => input));
+  const element = make("div", { class: "handles per-key" }, ...sliders.map(({ input }) => input));
   /** @param {number[]} scores */
   const paint = (scores) => sliders.forEach(({ set }, key) => set(scores[key], short(scores[key])));
   return { element, restore: restoreButton(model, example), paint };

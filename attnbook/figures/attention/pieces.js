@@ -5,7 +5,7 @@ import { short } from "../shared/controls.js";
 import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { hasRoom, keyColor, shortName, span } from "../shared/key_axis.js";
-import { tableRow, titledTable } from "../shared/tables.js";
+import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // components of an output that get a bar of their own
 const MOST_ON_PHONE = 2;
@@ -46,7 +46,7 @@ export function valueCells(count, size) {
     const cells = Array.from({ length: rows }, () => make("span", { "data-key": i }));
     return { cells, element: make("div", { class: "value" }, ...cells) };
   });
-  const element = make("div", { class: "values" }, shades, ...columns.map((column) => column.element));
+  const element = make("div", { class: "values per-key" }, shades, ...columns.map((column) => column.element));
   let longest = 1;
   /** @type {number[][]} */
   let written = [];
@@ -102,7 +102,7 @@ export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];
   const rows = labels.map((_, key) => tableRow(names.length - 1, key));
-  const last = tableRow(names.length - 1);
+  const last = totalRow(names.length - 1);
   const caption = make("caption");
   const element = titledTable(caption, names, [...rows, last]);
   /** @param {QueryRow} row @param {string} title */

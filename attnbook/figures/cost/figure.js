@@ -35,7 +35,9 @@ const SLIDERS = {
 function choice(name, options, onChoose) {
   const group = uniqueName();
   const inputs = Object.keys(options).map((value) => make("input", { type: "radio", name: group, value }));
-  const labels = Object.values(options).map((text, i) => make("label", {}, inputs[i], make("span", { text })));
+  const labels = Object.values(options).map((text, i) =>
+    make("label", { class: "to-tick" }, inputs[i], make("span", { text })),
+  );
   const radios = make("div", { class: "radios", role: "radiogroup", "aria-label": name }, ...labels);
   inputs.forEach((input) => input.addEventListener("change", () => onChoose(/** @type {Choice} */ (input.value))));
   const element = make("div", { class: "setting-row choice" }, make("b", { text: name }), radios);

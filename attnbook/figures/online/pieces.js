@@ -22,7 +22,11 @@ const padded = (parts, slots, none) => [...parts, ...new Array(slots - parts.len
 
 /** Texts below the keys' bars. @param {string} name @param {HTMLElement[]} cells @param {string} className */
 function labelRow(name, cells, className = "") {
-  return line(className, make("span", { class: "name", text: name }), make("div", { class: "cells" }, ...cells));
+  return line(
+    className,
+    make("span", { class: "name", text: name }),
+    make("div", { class: "cells per-key" }, ...cells),
+  );
 }
 
 /** A number for each key, where they fit. @param {string} name @param {string[]} texts @param {number} slots */

@@ -4,7 +4,7 @@
 import { curve, dotAt, fromTop, plot, segment, ticks } from "../shared/axes.js";
 import { short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
@@ -124,7 +124,7 @@ export function keyWalk({ keys, names, formatKey }, onPoint) {
 /** The numbers behind the picture, from left to right. @param {Layout} layout */
 export function numbersOf({ points, names, order }) {
   const heads = ["point", ...names, "score", "weight"];
-  const rows = [...points.map((_, i) => tableRow(heads.length - 1, i)), tableRow(heads.length - 1)];
+  const rows = [...points.map((_, i) => tableRow(heads.length - 1, i)), totalRow(heads.length - 1)];
   const caption = make("caption");
   const element = foldedTables([titledTable(caption, heads, rows)]);
   /** @param {Answer} row */

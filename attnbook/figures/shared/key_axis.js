@@ -65,7 +65,7 @@ export function bars(count, className) {
  */
 export function numberRow(count, format, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, (_, i) => make("span", { "data-key": i }));
-  const element = make("div", { class: `numbers ${className}`, "aria-hidden": true }, ...cells);
+  const element = make("div", { class: `numbers per-key ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
   /** @param {number[]} numbers @param {boolean[]} visible */
   const paint = (numbers, visible) => {
@@ -122,5 +122,5 @@ export function keyButtons(labels, onPoint) {
     }),
   );
   walkAlong(buttons, onPoint);
-  return make("div", { class: "keys", role: "group", "aria-label": "keys" }, ...buttons);
+  return make("div", { class: "keys per-key", role: "group", "aria-label": "keys" }, ...buttons);
 }

@@ -13,6 +13,13 @@ export function tableRow(count, key = null) {
   return formattedRow(count, decimals, key);
 }
 
+/** A row below the others, set apart: their total, or what comes of them. @param {number} count */
+export function totalRow(count) {
+  const row = tableRow(count);
+  row.element.classList.add("total-row");
+  return row;
+}
+
 /**
  * The same with a text of its own for each number.
  * @param {number} count

@@ -7,7 +7,7 @@ import { heatmap } from "./heatmap.js";
 import { pointing, readout } from "./pointing.js";
 import { stage } from "./stage.js";
 import { stepper } from "./stepper.js";
-import { foldedTables, tableRow, titledTable } from "./tables.js";
+import { foldedTables, tableRow, titledTable, totalRow } from "./tables.js";
 
 const MOST_ROWS = 24; // of the map that have a name
 
@@ -192,7 +192,8 @@ function stepTable() {
   /** @type {Row[]} */
   let rows = [];
   const build = ifChanged((/** @type {number} */ count, /** @type {number} */ others) => {
-    rows = Array.from({ length: count + others }, (_, i) => tableRow(2, i < count ? i : null));
+    rows = Array.from({ length: count + others - 1 }, (_, i) => tableRow(2, i < count ? i : null));
+    rows.push(totalRow(2));
     element.tBodies[0].replaceChildren(...rows.map((row) => row.element));
   });
   /** @param {Translation} now */

@@ -4,7 +4,7 @@
 import { button } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
-import { tableRow, titledTable } from "../shared/tables.js";
+import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 import { textBands } from "../shared/text_bands.js";
 import { drawTrained, newestData } from "../shared/trained.js";
 import { field } from "./field.js";
@@ -51,7 +51,7 @@ function probabilityTable() {
   const element = titledTable(caption, ["character", "probability"], []);
   const paint = (/** @type {Seen} */ { reading: { output, probabilities } }) => {
     const rows = [...probabilities, productOf(probabilities)].map((each, i) => {
-      const row = tableRow(1);
+      const row = i < probabilities.length ? tableRow(1) : totalRow(1);
       const names = [...output.map((character, step) => `${step}: ${character}`), "end"].slice(0, probabilities.length);
       row.set(names[i] ?? "product", [each]);
       return row.element;
