@@ -17,8 +17,7 @@ const MOST_RANKS = 3; // equal arrows, at most, that make the ones below wider
 /**
  * The arrows, those on top last. Of equal vectors the query is on top and the first key next, and
  * each one below is wider, so that all are seen.
- * @param {Point} query
- * @param {Point[]} keys
+ * @param {Point} query @param {Point[]} keys
  * @param {string[]} [names] of the keys
  * @returns {Arrow[]}
  */
@@ -97,9 +96,7 @@ function arrowShape([x, y], rank, thick, paint, className) {
 
 /**
  * A name next to each tip, the query's first; a name that would cover another is left out.
- * @param {Arrow[]} all
- * @param {(vector: Point) => Point} point
- * @param {typeof SMALL} sizes
+ * @param {Arrow[]} all @param {(vector: Point) => Point} point @param {typeof SMALL} sizes
  */
 function labels(all, point, { high, gap, commonGap, outside }) {
   const isHigh = all.reduce((sum, { vector }) => sum + vector[1], 0) > 0;

@@ -8,11 +8,8 @@ import { arrowsOn, BEYOND } from "./arrows.js";
 
 /**
  * Set one row of a trait.
- * @param {Model<Traits>} model
- * @param {"scores" | "query_vectors" | "key_vectors"} name
- * @param {number} example
- * @param {number} index
- * @param {number[]} row
+ * @param {Model<Traits>} model @param {"scores" | "query_vectors" | "key_vectors"} name @param {number} example
+ * @param {number} index @param {number[]} row
  */
 function setRow(model, name, example, index, row) {
   /** @type {number[][][]} */
@@ -74,9 +71,7 @@ function vectorText(name, vector) {
 
 /**
  * A drag handle on the tip of an arrow.
- * @param {HTMLElement} plane
- * @param {{reach: number, step: number}} range
- * @param {() => Point} tipNow
+ * @param {HTMLElement} plane @param {{reach: number, step: number}} range @param {() => Point} tipNow
  * @param {(to: Point) => void} onMove
  */
 function dragHandle(plane, { reach, step }, tipNow, onMove) {

@@ -27,9 +27,7 @@ export function lengthOf(model, example, query) {
 
 /**
  * The scores and weights of one query.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
+ * @param {Model<Traits>} model @param {number} example @param {number} query
  * @param {OwnRow} own what the reader's function returns in place of the layer's numbers
  * @returns {WeightsRow}
  */
@@ -48,12 +46,8 @@ export function weightsOf(model, example, query, own = {}) {
 
 /**
  * One query's scores and weights, with the values and the output.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- * @param {OwnRow} own
- * @param {WeightsRow} row
- * @returns {QueryRow}
+ * @param {Model<Traits>} model @param {number} example @param {number} query @param {OwnRow} own
+ * @param {WeightsRow} row @returns {QueryRow}
  */
 export function rowOf(model, example, query, own = {}, row = weightsOf(model, example, query, own)) {
   const values = model.get("values")[keyExampleOf(model, example)];
@@ -67,9 +61,7 @@ export function temperatureAt(step) {
 
 /**
  * The numbers of a key, in words.
- * @param {QueryRow} row
- * @param {string[]} labels
- * @param {number} i
+ * @param {QueryRow} row @param {string[]} labels @param {number} i
  * @param {string} hidden the word for padding
  */
 function describeKey(row, labels, i, hidden) {
@@ -96,9 +88,7 @@ function queryName(model, example, query) {
 
 /**
  * One example: its queries, the three stages of the one in focus, its sliders, its numbers.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {(example: number, query: number) => OwnRow} own
+ * @param {Model<Traits>} model @param {number} example @param {(example: number, query: number) => OwnRow} own
  * @param {(key: number) => void} onPoint
  */
 function exampleBlock(model, example, own, onPoint) {
@@ -162,9 +152,7 @@ function exampleBlock(model, example, own, onPoint) {
 
 /**
  * A slider for the whole figure.
- * @param {string} name
- * @param {{min: number, max: number}} range
- * @param {string} note
+ * @param {string} name @param {{min: number, max: number}} range @param {string} note
  * @param {(step: number) => void} onInput
  */
 function wholeControl(name, range, note, onInput) {

@@ -35,9 +35,7 @@ export function layerScoresOf(model, example) {
 
 /**
  * The scores of one query: by the formula if the reader drags vectors, else the layer's.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
+ * @param {Model<Traits>} model @param {number} example @param {number} query
  */
 export function scoresOf(model, example, query) {
   const { rule } = model.get("moves");

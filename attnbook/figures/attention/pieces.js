@@ -126,9 +126,7 @@ function withoutCommonWord(labels) {
 
 /**
  * The weights of all queries as a heatmap, and the choice of the query in focus.
- * @param {string[]} queries
- * @param {string[]} keys
- * @param {(query: number) => void} onChoose
+ * @param {string[]} queries @param {string[]} keys @param {(query: number) => void} onChoose
  */
 export function queryMap(queries, keys, onChoose) {
   const group = uniqueName();

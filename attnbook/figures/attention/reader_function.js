@@ -13,10 +13,7 @@ function pairs(model, example) {
 /**
  * The calls of the reader's attention for a query: with the values, and then with values that are 1 for
  * one key and 0 for the others. The result of the second call is its weights.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- * @param {number} length
+ * @param {Model<Traits>} model @param {number} example @param {number} query @param {number} length
  */
 function attentionCalls(model, example, query, length) {
   const { queries, keys } = model.get("written");
@@ -31,8 +28,7 @@ function attentionCalls(model, example, query, length) {
 
 /**
  * The arguments of each call, for all examples: one call for each row of weights, else for each pair.
- * @param {Model<Traits>} model
- * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
+ * @param {Model<Traits>} model @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
  */
 export function callsOf(model, lengthOf) {
   const { draws, queries, keys, more } = model.get("written");
@@ -81,10 +77,8 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 /**
  * The returned values as rows, one for each query of each example; null if they cannot be drawn.
- * @param {Model<Traits>} model
- * @param {unknown[]} returned
- * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
- * @returns {OwnRow[][] | null}
+ * @param {Model<Traits>} model @param {unknown[]} returned
+ * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf @returns {OwnRow[][] | null}
  */
 export function rowsOf(model, returned, lengthOf) {
   const { draws } = model.get("written");
@@ -112,9 +106,7 @@ export function rowsOf(model, returned, lengthOf) {
 
 /**
  * The outputs and the weights of a reader's attention; null if they cannot be drawn.
- * @param {Model<Traits>} model
- * @param {unknown[][]} rows
- * @returns {OwnRow[][] | null}
+ * @param {Model<Traits>} model @param {unknown[][]} rows @returns {OwnRow[][] | null}
  */
 function attentionRows(model, rows) {
   const values = model.get("values");
@@ -131,8 +123,7 @@ function attentionRows(model, rows) {
 
 /**
  * Listen for the reader's function, call it at each change, and report what is drawn.
- * @param {Model<Traits>} model
- * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
+ * @param {Model<Traits>} model @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
  * @param {() => void} paint
  */
 export function ownFunction(model, lengthOf, paint) {

@@ -65,8 +65,7 @@ function hiddenColumns(visible) {
 
 /**
  * A stage over the keys' axis: in its picture also the mark of the key that the reader points at, and the padding.
- * @param {string} name
- * @param {Parameters<typeof stage>[1]} parts
+ * @param {string} name @param {Parameters<typeof stage>[1]} parts
  * @param {string} [hidden] the name of the padding, where it has one
  */
 function band(name, parts, hidden = "") {
@@ -116,9 +115,7 @@ function scoringStage(model, example) {
 
 /**
  * The axis of the keys, with the sliders of the lengths on it.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {(key: number) => void} onPoint
+ * @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint
  */
 function axisStage(model, example, onPoint) {
   const sliders = lengthSliders(model, example);
@@ -176,8 +173,7 @@ function scalesOf(rows) {
 /**
  * The scale of the scores as they are now. On a scale that follows every change, dragging would be
  * invisible: the scale of drag handles stays, and that of dragged arrows only grows.
- * @param {Model<Traits>} model
- * @param {number} example
+ * @param {Model<Traits>} model @param {number} example
  * @returns {(rows: number[][], query: number) => { domain: Ends, level: boolean }}
  */
 function scaleFor(model, example) {
@@ -199,9 +195,7 @@ function scaleFor(model, example) {
 
 /**
  * The stages of one example and the axis between them.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {(key: number) => void} onPoint
+ * @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint
  */
 export function stageBands(model, example, onPoint) {
   const values = model.get("values")[example];

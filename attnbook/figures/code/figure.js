@@ -185,8 +185,7 @@ function interactiveTask({ model, el }) {
  * undo, and on a phone there is no key for it.
  * @param {Field} field
  * @param {string} code the item under which the code is stored
- * @param {Model<Traits>} model
- * @param {{start: (text: string) => void}} results
+ * @param {Model<Traits>} model @param {{start: (text: string) => void}} results
  */
 function restartButtons(field, code, model, results) {
   const [starter, before] = [model.get("starter"), code.replace("code/", "before/")];

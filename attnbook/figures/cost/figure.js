@@ -28,9 +28,7 @@ const SLIDERS = {
 };
 /**
  * A native choice of a few: one radio button each.
- * @param {ChoiceName} name
- * @param {Record<string, string>} options
- * @param {(value: Choice) => void} onChoose
+ * @param {ChoiceName} name @param {Record<string, string>} options @param {(value: Choice) => void} onChoose
  */
 function choice(name, options, onChoose) {
   const group = uniqueName();
@@ -50,9 +48,7 @@ function choice(name, options, onChoose) {
 
 /**
  * A slider over powers of two; the last one is named for what the layer calls it.
- * @param {SizeName} name
- * @param {Power} about
- * @param {(value: number) => void} onChoose
+ * @param {SizeName} name @param {Power} about @param {(value: number) => void} onChoose
  */
 function powerSlider(name, { ends, note }, onChoose) {
   const control = slider(name, { min: ends[0], max: ends[1], step: 1 }, (step) => onChoose(2 ** step));

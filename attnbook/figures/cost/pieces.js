@@ -80,9 +80,7 @@ function heightOn({ ends, toPower }) {
 
 /**
  * The measured points of one plot, a group for each setting at which they were measured.
- * @param {Model<Traits>} model
- * @param {Plot} about
- * @param {(number: number) => number} height
+ * @param {Model<Traits>} model @param {Plot} about @param {(number: number) => number} height
  */
 function measuredDots(model, { name }, height) {
   /** @type {Map<string, SVGGElement>} */
@@ -109,8 +107,7 @@ export function settingOf(model) {
 
 /**
  * One plot: its title with the two numbers, and both ways over queries × keys.
- * @param {Model<Traits>} model
- * @param {Plot} about
+ * @param {Model<Traits>} model @param {Plot} about
  * @param {...Element} below the axis that both plots share
  */
 export function costPlot(model, about, ...below) {

@@ -78,8 +78,7 @@ function large(onChoose) {
 
 /**
  * The readout: about the key that is pointed at in the root, else about the query.
- * @param {HTMLElement} root
- * @param {(key: number | null) => void} onPoint
+ * @param {HTMLElement} root @param {(key: number | null) => void} onPoint
  */
 function answers(root, onPoint) {
   const { element, set } = readout();

@@ -28,9 +28,7 @@ function embedded({ characters, num_hiddens, arrays }, text) {
 
 /**
  * One head over all positions, each attending to itself and those before it.
- * @param {number[][]} queries
- * @param {number[][]} keys
- * @param {number[][]} values
+ * @param {number[][]} queries @param {number[][]} keys @param {number[][]} values
  * @returns {Head & {pooled: number[][]}}
  */
 function attended(queries, keys, values) {
@@ -47,9 +45,7 @@ const sameAs = (layer, head) => (/** @type {HeadAt} */ headAt) => headAt[0] === 
 
 /**
  * One layer: its heads, and for each its output, in its own components of the vector that W_o reads.
- * @param {Snapshot} model
- * @param {number} layer
- * @param {number[][]} stream
+ * @param {Snapshot} model @param {number} layer @param {number[][]} stream
  * @param {HeadAt[]} removed heads whose output is set to 0
  */
 function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {

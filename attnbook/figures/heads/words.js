@@ -62,9 +62,7 @@ const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixe
 
 /**
  * What the head in focus does with a key, or else for the query: where it attends most, and what it adds most to.
- * @param {Reading} reading
- * @param {number} query
- * @param {HeadAt} headAt
+ * @param {Reading} reading @param {number} query @param {HeadAt} headAt
  * @param {boolean} gone whether the head is removed
  * @param {number | null} key that the reader points at
  */

@@ -42,10 +42,8 @@ export function documentsOf(boundaries, count) {
 
 /**
  * A slider for one number; its range follows the rules.
- * @param {string} name
- * @param {(rules: Rules) => [low: number, high: number, now: number, text: string]} where
- * @param {(value: number) => void} onInput
- * @returns {Control}
+ * @param {string} name @param {(rules: Rules) => [low: number, high: number, now: number, text: string]} where
+ * @param {(value: number) => void} onInput @returns {Control}
  */
 function number(name, where, onInput) {
   const control = slider(name, { min: 0, max: 1, step: 1 }, onInput);

@@ -106,10 +106,7 @@ export function sumRows({ title, of, now }, slots, ends) {
 
 /**
  * The output so far as the sum that it is, and below it that of a plain softmax of the same keys.
- * @param {number[]} scores
- * @param {number[][]} values
- * @param {number} block
- * @param {number} slots
+ * @param {number[]} scores @param {number[][]} values @param {number} block @param {number} slots
  * @param {Carried[][]} walks
  */
 export function outputRows(scores, values, block, slots, walks) {

@@ -38,9 +38,7 @@ export function describeStep(walk, step, corrected) {
 
 /**
  * A key's numbers.
- * @param {number} key
- * @param {number} score
- * @param {number[]} value
+ * @param {number} key @param {number} score @param {number[]} value
  * @param {Carried | null} carried the numbers after the step, if the key is read
  */
 export function describeKey(key, score, value, carried) {

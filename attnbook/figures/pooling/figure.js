@@ -67,8 +67,7 @@ export function rowOf(model) {
 
 /**
  * The output at each step of the query's slider, and how large the largest weight usually is.
- * @param {Model<Traits>} model
- * @returns {{curve: Point[], usual: number}}
+ * @param {Model<Traits>} model @returns {{curve: Point[], usual: number}}
  */
 export function sweep(model) {
   const [axis, width, answer] = [model.get("axis"), model.get("width"), kernel(model)];

@@ -26,9 +26,7 @@ export function sentence(name, { products, dot }) {
 
 /**
  * The sliders: one moves both positions, the other their distance on the chart's axis.
- * @param {Fixed} fixed
- * @param {number} positions
- * @param {(changes: Partial<Traits>) => void} set
+ * @param {Fixed} fixed @param {number} positions @param {(changes: Partial<Traits>) => void} set
  */
 function sliders(fixed, positions, set) {
   const { names, note } = wordsOf(fixed);

@@ -23,9 +23,7 @@ export function cutSource(source, { name, part }) {
 
 /**
  * The source line by line; a line with steps is a button that goes to its first step.
- * @param {Section[]} sections
- * @param {Step[]} steps
- * @param {(step: number) => void} onChoose
+ * @param {Section[]} sections @param {Step[]} steps @param {(step: number) => void} onChoose
  */
 function sourceOf(sections, steps, onChoose) {
   /** @param {number} section @param {number} number */

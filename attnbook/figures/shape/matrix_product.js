@@ -52,8 +52,7 @@ export function describeMeeting(step, flatIndex) {
 /**
  * One matrix of a product, with the rows of one factor to its left and the columns of the other
  * above it, and the row and column of one number as a sum and in a table.
- * @param {Step & {product: Product}} step
- * @param {Numeric[][]} numbers
+ * @param {Step & {product: Product}} step @param {Numeric[][]} numbers
  * @param {HTMLTableElement} table to be filled
  */
 export function productOf(step, numbers, table) {
@@ -119,9 +118,7 @@ function matrixAt([x, y], shape, numbers, factor) {
 
 /**
  * A row, a column, their products and the sum: as a table, and in words.
- * @param {Step & {product: Product}} step
- * @param {Numeric[][]} numbers
- * @param {HTMLTableElement} table
+ * @param {Step & {product: Product}} step @param {Numeric[][]} numbers @param {HTMLTableElement} table
  */
 function meetingTable({ product }, numbers, table) {
   const [first, second] = [product.first, product.second].map((factor) => numbers[factor.numbers]);

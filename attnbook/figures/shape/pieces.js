@@ -47,9 +47,7 @@ const SIGNS = {
 
 /**
  * The cells of a tensor: one shape per colour, because thousands of elements would be slow.
- * @param {Layout} layout
- * @param {Numeric[]} numbers
- * @param {Pick<Step, "kind" | "scale">} step
+ * @param {Layout} layout @param {Numeric[]} numbers @param {Pick<Step, "kind" | "scale">} step
  */
 export function cellShapes(layout, numbers, { kind, scale }) {
   const shapes = [];
@@ -134,8 +132,7 @@ function axesLine(step, unnamed) {
 
 /**
  * How large a drawing is: its cells, and its labels in px.
- * @param {Step} step
- * @param {Numeric[]} numbers
+ * @param {Step} step @param {Numeric[]} numbers
  * @param {number} [shared] how many rows share the height, if it is not the only drawing
  * @returns {Measure}
  */
@@ -149,8 +146,7 @@ export function measureOf(step, numbers, shared) {
 
 /**
  * A tensor as a drawing; arrow keys, mouse and touch point at its numbers.
- * @param {Step} step
- * @param {Numeric[]} numbers
+ * @param {Step} step @param {Numeric[]} numbers
  * @param {number} rows how many share the height
  * @param {(flatIndex: number) => void} onPoint
  */
@@ -186,10 +182,7 @@ export function drawing(step, numbers, rows, onPoint) {
 
 /**
  * Point at a number by mouse, touch and arrow keys.
- * @param {HTMLElement} cells
- * @param {Layout} layout
- * @param {number} count
- * @param {(flatIndex: number) => void} onPoint
+ * @param {HTMLElement} cells @param {Layout} layout @param {number} count @param {(flatIndex: number) => void} onPoint
  */
 function listen(cells, layout, count, onPoint) {
   /** @type {number | null} */

@@ -64,8 +64,7 @@ export function curve(className) {
 /**
  * A straight line between two points, or a dot where both ends are those of `dotAt`, as wide
  * as its `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
- * @param {string} className
- * @param {Attributes} attributes
+ * @param {string} className @param {Attributes} attributes
  */
 export function segment(className, attributes = {}) {
   return make("svg:line", { ...LINE, class: className, ...attributes });
@@ -80,8 +79,7 @@ export function dotAt(x, y) {
 
 /**
  * The labels of an axis, each centered on its number, next to a graph or below it.
- * @param {"below"|"vertical"} side
- * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => boolean}}
+ * @param {"below"|"vertical"} side @returns {{element: HTMLDivElement, paint: (labels: Label[]) => boolean}}
  */
 export function ruler(side) {
   const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
@@ -128,8 +126,7 @@ export function plot(className, ...children) {
 /**
  * The name of a line or of dots in a graph, after a piece of it. CSS: `--paint` is its color.
  * @param {string} className "solid", "dashed" or "dot", and what else sets its color
- * @param {string} text
- * @param {...Element} children
+ * @param {string} text @param {...Element} children
  */
 export function lineKey(className, text, ...children) {
   return make("span", { class: `line-key ${className}` }, make("span", { text }), ...children);

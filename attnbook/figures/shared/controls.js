@@ -29,9 +29,7 @@ export function button(text, onClick, className = "control") {
 /**
  * A native slider with its name and value next to it.
  * @param {string} name what it sets
- * @param {{min: number, max: number, step: number}} range
- * @param {(value: number) => void} onInput
- * @returns {Slider}
+ * @param {{min: number, max: number, step: number}} range @param {(value: number) => void} onInput @returns {Slider}
  */
 export function slider(name, range, onInput) {
   const input = make("input", { type: "range", ...range, "aria-label": name });
@@ -54,8 +52,7 @@ const BY_ARROW = { ArrowLeft: -1, ArrowRight: 1 };
 
 /**
  * Make buttons in a row one stop of the Tab key, where the focus was last; arrow keys walk along them.
- * @param {HTMLButtonElement[]} buttons
- * @param {(index: number) => void} onPoint
+ * @param {HTMLButtonElement[]} buttons @param {(index: number) => void} onPoint
  */
 export function walkAlong(buttons, onPoint) {
   buttons.forEach((button, i) => {

@@ -6,8 +6,7 @@
  * @template {string} Name
  * @param {Name} name a tag, or "svg:tag"
  * @param {Attributes} attributes `text` sets the text; null leaves one out
- * @param {...Node} children
- * @returns {ElementByTag<Name>}
+ * @param {...Node} children @returns {ElementByTag<Name>}
  */
 export function make(name, attributes = {}, ...children) {
   const [tag, space] = name.startsWith("svg:") ? [name.slice(4), "svg"] : [name, "html"];

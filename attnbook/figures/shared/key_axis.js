@@ -59,9 +59,7 @@ export function bars(count, className) {
 
 /**
  * A number per key, below its bar; left out where there is no room.
- * @param {number} count
- * @param {(number: number) => string} format
- * @param {string} className
+ * @param {number} count @param {(number: number) => string} format @param {string} className
  */
 export function numberRow(count, format, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, (_, i) => make("span", { "data-key": i }));

@@ -22,9 +22,7 @@ export function totalRow(count) {
 
 /**
  * The same with a text of its own for each number.
- * @param {number} count
- * @param {(number: number, column: number) => string} format
- * @param {number | null} key
+ * @param {number} count @param {(number: number, column: number) => string} format @param {number | null} key
  * @returns {Row}
  */
 export function formattedRow(count, format, key = null) {
@@ -54,9 +52,7 @@ export function tableHead(names) {
 
 /**
  * A table with names of its columns, and a body for each group of rows.
- * @param {HTMLElement} caption
- * @param {string[]} names
- * @param {...{element: HTMLElement}[]} groups
+ * @param {HTMLElement} caption @param {string[]} names @param {...{element: HTMLElement}[]} groups
  */
 export function titledTable(caption, names, ...groups) {
   const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));

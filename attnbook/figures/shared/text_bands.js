@@ -22,8 +22,7 @@ export const quoted = (character) => `“${visible(character)}”`;
 
 /**
  * A function that calls `build` only when its arguments differ from the last ones.
- * @template {unknown[]} Given
- * @param {(...given: Given) => void} build
+ * @template {unknown[]} Given @param {(...given: Given) => void} build
  */
 function ifChanged(build) {
   let last = "";
@@ -86,8 +85,7 @@ function outputBand(onStep, label, otherName) {
 
 /**
  * A character of the text, under a bar for its weight.
- * @param {string} text
- * @param {number} position
+ * @param {string} text @param {number} position
  * @param {string} action what a click does; "" for nothing
  */
 function column(text, position, action) {

@@ -8,8 +8,7 @@ const NEAR = "300px"; // from the view
 /**
  * Request the model at the first touch of the figure, or when the figure comes near the view.
  * @template Packed, Engine
- * @param {Model<TrainedTraits<Packed>>} model
- * @param {Element} figure
+ * @param {Model<TrainedTraits<Packed>>} model @param {Element} figure
  * @param {{open: (packed: Packed) => Engine, onLoad: (engine: Engine) => void, onFail: (why: string) => void}} options
  */
 function requestModel(model, figure, { open, onLoad, onFail }) {
@@ -85,8 +84,7 @@ export function newestData(inputs, stored, compute) {
  * Draw a figure into `el` and repaint it when its model changes; returns a clean-up.
  * `paint` receives the engine once it is loaded, and the reason if it cannot be loaded.
  * @template Packed, Engine
- * @template {TrainedTraits<Packed>} Traits
- * @param {Place<Traits>} place
+ * @template {TrainedTraits<Packed>} Traits @param {Place<Traits>} place
  * @param {{
  *   traits: string[],
  *   open: (packed: Packed) => Engine,

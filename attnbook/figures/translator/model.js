@@ -24,8 +24,7 @@ const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 /**
  * One convolution over three vectors each, with ReLU; zeros beyond both ends.
  * @param {Float32Array} weight [out][in][3]
- * @param {Float32Array} bias
- * @param {number[][]} vectors
+ * @param {Float32Array} bias @param {number[][]} vectors
  */
 function convolved(weight, bias, vectors) {
   const none = new Array(vectors[0].length).fill(0);
