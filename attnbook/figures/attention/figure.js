@@ -12,18 +12,12 @@ import { pointing, readout } from "../shared/pointing.js";
 import { EMPTY_ROW } from "../shared/stage.js";
 import { foldedTables } from "../shared/tables.js";
 import { draggedTraits, dragPlane } from "./drag_handles.js";
-import { keyExampleOf, scoresOf } from "./formulas.js";
+import { keyExampleOf, lengthOf, scoresOf } from "./formulas.js";
 import { numberTable, outputSums, queryMap } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { arrowPlot, stageBands } from "./stages.js";
 
 // Pure functions of the model's traits.
-
-/** How many keys a query may see. @param {Model<Traits>} model @param {number} example @param {number} query */
-export function lengthOf(model, example, query) {
-  const length = model.get("valid_lens")[example];
-  return Array.isArray(length) ? length[query] : length;
-}
 
 /**
  * The scores and weights of one query.
@@ -59,11 +53,7 @@ export function temperatureAt(step) {
   return Number((10 ** (step / 20)).toPrecision(2));
 }
 
-/**
- * The numbers of a key, in words.
- * @param {QueryRow} row @param {string[]} labels @param {number} i
- * @param {string} hidden the word for padding
- */
+/** A key's numbers, in words. @param {QueryRow} row @param {string[]} labels @param {number} i @param {string} hidden word for padding */
 function describeKey(row, labels, i, hidden) {
   const padding = row.visible[i] ? "" : ` (${hidden})`;
   const value = row.values[i].length === 1 ? short(row.values[i][0]) : tuple(row.values[i]);
@@ -190,7 +180,7 @@ function keyHeadsControl(model) {
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure(place) {
   const { model } = place;
-  const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, lengthOf, () => paint()) : null;
+  const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model
     .get("scores")

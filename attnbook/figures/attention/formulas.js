@@ -33,13 +33,16 @@ export function layerScoresOf(model, example) {
   return (shared ?? model.get("scores"))[example];
 }
 
-/**
- * The scores of one query: by the formula if the reader drags vectors, else the layer's.
- * @param {Model<Traits>} model @param {number} example @param {number} query
- */
+/** The scores by the formula, or the layer's. @param {Model<Traits>} model @param {number} example @param {number} query */
 export function scoresOf(model, example, query) {
   const { rule } = model.get("moves");
   if (!rule) return layerScoresOf(model, example)[query];
   const [own, keys] = [model.get("query_vectors")[example][query], model.get("key_vectors")[example]];
   return keys.map((/** @type {Point} */ key) => FORMULAS[rule.name](own, key, ...rule.takes));
+}
+
+/** How many keys a query may see. @param {Model<Traits>} model @param {number} example @param {number} query */
+export function lengthOf(model, example, query) {
+  const length = model.get("valid_lens")[example];
+  return Array.isArray(length) ? length[query] : length;
 }

@@ -92,12 +92,7 @@ export function outputSums(count, size) {
   return { element, paint };
 }
 
-/**
- * The numbers of the picture, for the query in focus.
- * @param {string[]} labels one per key
- * @param {number} size of a value
- * @param {string} hidden the word for padding
- */
+/** The numbers of the query in focus. @param {string[]} labels of keys @param {number} size @param {string} hidden word for padding */
 export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];

@@ -113,10 +113,7 @@ function scoringStage(model, example) {
   return { element: whole.element, paint, fit: scoreNumbers.fit };
 }
 
-/**
- * The axis of the keys, with the sliders of the lengths on it.
- * @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint
- */
+/** The axis of keys, and lengths on it. @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint */
 function axisStage(model, example, onPoint) {
   const sliders = lengthSliders(model, example);
   const keys = keyButtons(model.get("key_labels"), onPoint);
@@ -193,10 +190,7 @@ function scaleFor(model, example) {
   };
 }
 
-/**
- * The stages of one example and the axis between them.
- * @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint
- */
+/** All stages. @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint */
 export function stageBands(model, example, onPoint) {
   const values = model.get("values")[example];
   const scoring = scoringStage(model, example);

@@ -33,11 +33,6 @@ export function paragraphsOf(answer) {
   return answer.line ? [first, `Line ${answer.line}. ${rest[0]}`, ...rest.slice(1)] : [first, ...rest];
 }
 
-/** The statement of the task. @param {Model<Traits>} model */
-function statementOf(model) {
-  return make("p", { class: "ask" }, ...withCode(model.get("statement")));
-}
-
 /** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
 function staticElements(model) {
   const { name } = model.get("task");
@@ -46,7 +41,7 @@ function staticElements(model) {
   const parts = model.get("parts").map(({ called }) => called);
   const partsText = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
   return [
-    statementOf(model),
+    make("p", { class: "ask" }, ...withCode(model.get("statement"))),
     make("pre", { text: model.get("starter"), tabindex: 0 }),
     make(
       "p",
@@ -176,7 +171,7 @@ function interactiveTask({ model, el }) {
     unfollow();
     python.close();
   };
-  const above = [solved.element, statementOf(model), ...parts.elements];
+  const above = [solved.element, make("p", { class: "ask" }, ...withCode(model.get("statement"))), ...parts.elements];
   return { elements: [...above, field.element, row, ...results.elements], close };
 }
 

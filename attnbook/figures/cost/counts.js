@@ -151,8 +151,6 @@ export function compare([first, second], [less, more, same]) {
 
 /** @type {Words} */
 export const MEMORY_WORDS = ["less", "more", "the same"];
-/** @type {Words} */
-export const TIME_WORDS = ["faster", "slower", "just as fast"];
 
 /** Sizes, as they are multiplied. @param {Layer} layer @param {number[]} sizes */
 export function formatSizes(layer, [batch, queries, keys, size]) {

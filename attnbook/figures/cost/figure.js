@@ -26,10 +26,7 @@ const SLIDERS = {
     note: (layer) => (layer === "additive" ? "hidden units of a score" : "numbers in each query and key"),
   },
 };
-/**
- * A native choice of a few: one radio button each.
- * @param {ChoiceName} name @param {Record<string, string>} options @param {(value: Choice) => void} onChoose
- */
+/** Radio buttons. @param {ChoiceName} name @param {Record<string, string>} options @param {(value: Choice) => void} onChoose */
 function choice(name, options, onChoose) {
   const group = uniqueName();
   const inputs = Object.keys(options).map((value) => make("input", { type: "radio", name: group, value }));

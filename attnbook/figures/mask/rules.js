@@ -1,18 +1,7 @@
 // Which positions may attend to which, as `MaskRules` of attnbook/masking/interop.py. Pure functions.
 /** @import { Model } from "../shared/types" */
 /** @import { Mask, Pair, Part, Rules, Sees, Traits } from "./types" */
-
-const NAMES = /** @type {const} */ ([
-  "num_queries",
-  "num_keys",
-  "valid_len",
-  "start",
-  "causal",
-  "back",
-  "ahead",
-  "documents",
-  "prefix",
-]);
+import { joinWithAnd } from "../shared/controls.js";
 
 /** No rule at all. @type {Pick<Rules, "valid_len" | "start" | "causal" | "back" | "ahead" | "documents" | "prefix">} */
 export const NOTHING = {
@@ -24,6 +13,8 @@ export const NOTHING = {
   documents: null,
   prefix: null,
 };
+
+const NAMES = /** @type {(keyof Rules)[]} */ (["num_queries", "num_keys", ...Object.keys(NOTHING)]);
 
 /** The current rules. @param {Model<Traits>} model @returns {Rules} */
 export function rulesOf(model) {
@@ -131,11 +122,6 @@ export function describeCounts(mask) {
   const pairs = mask.length * mask[0].length;
   const visible = visibleCounts(mask).reduce((a, b) => a + b, 0);
   return `${visible} of ${pairs} pairs are visible (${Math.round((100 * visible) / pairs)} %).`;
-}
-
-/** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
-export function joinWithAnd(things) {
-  return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
 }
 
 /** What happens to the queries that see nothing, named by their positions. @param {Rules} rules @param {Mask} mask */

@@ -1,6 +1,7 @@
 // The online softmax as pure functions, in double precision.
 /** @import { Carried } from "./types" */
 import { maskedSoftmax, pool } from "../shared/attention.js";
+import { span } from "../shared/key_axis.js";
 
 /** @param {number[]} numbers */
 const sumOf = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
@@ -61,7 +62,5 @@ export function plainSoftmax(scores, values, count) {
 
 /** The ends of the axis of a carried number. @param {number[][]} parts of each sum @returns {[number, number]} */
 export function reachOf(parts) {
-  const low = Math.min(0, ...parts.map((row) => sumOf(row.filter((x) => x < 0))));
-  const high = Math.max(0, ...parts.map((row) => sumOf(row.filter((x) => x > 0))));
-  return low === high ? [0, 1] : [low, high];
+  return span(parts.flatMap((row) => [sumOf(row.filter((x) => x < 0)), sumOf(row.filter((x) => x > 0))]));
 }

@@ -1,6 +1,6 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
-/** @import { Model, Place, Point, Shown, Slider } from "../shared/types" */
-/** @import { Answer, Layout } from "./types" */
+/** @import { Model, Place, Point, Slider } from "../shared/types" */
+/** @import { Answer, Layout, Traits } from "./types" */
 import { arrangeControls } from "../shared/arrangement.js";
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
 import { fromLeft, lineKey, ruler, settingRow, ticks } from "../shared/axes.js";
@@ -15,20 +15,6 @@ import { formatExact, keyWalk, numbersOf, scorePicture, valuePicture, weightPict
 
 const SCORE = "-(q - k)² / (2 width²)";
 const END = 2.5; // percent of an axis on a phone: a character
-
-/**
- * The traits of the figure.
- * @typedef {Shown & {
- *   points: Point[],
- *   query: number,
- *   width: number,
- *   axis: [low: number, high: number, step: number],
- *   widths: number[],
- *   truth: Point[],
- *   key_name: string,
- *   value_name: string,
- * }} Traits
- */
 
 // What is shown: pure functions of the model's traits.
 

@@ -7,9 +7,9 @@ import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { stepper } from "../shared/stepper.js";
 import { foldedTables, tableHead } from "../shared/tables.js";
-import { axisPosition, formatNumber, indexOf, sized } from "./layout.js";
+import { axisPosition, formatNumber, indexedName, indexOf, sized } from "./layout.js";
 import { describeMeeting, productOf } from "./matrix_product.js";
-import { drawing, indexedName, legend, measureOf } from "./pieces.js";
+import { drawing, legend, measureOf } from "./pieces.js";
 
 const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
@@ -21,10 +21,7 @@ export function cutSource(source, { name, part }) {
   return [source.slice(0, at), name, source.slice(at + name.length)];
 }
 
-/**
- * The source line by line; a line with steps is a button that goes to its first step.
- * @param {Section[]} sections @param {Step[]} steps @param {(step: number) => void} onChoose
- */
+/** A line with steps goes to its first step. @param {Section[]} sections @param {Step[]} steps @param {(step: number) => void} onChoose */
 function sourceOf(sections, steps, onChoose) {
   /** @param {number} section @param {number} number */
   const first = (section, number) => steps.findIndex((step) => step.section === section && step.line === number);

@@ -116,10 +116,7 @@ function matrixAt([x, y], shape, numbers, factor) {
   return make("svg:g", { transform: `translate(${x} ${y})` }, ...shapes, frames(layout));
 }
 
-/**
- * A row, a column, their products and the sum: as a table, and in words.
- * @param {Step & {product: Product}} step @param {Numeric[][]} numbers @param {HTMLTableElement} table
- */
+/** A row, a column, their products and the sum. @param {Step & {product: Product}} step @param {Numeric[][]} numbers @param {HTMLTableElement} table */
 function meetingTable({ product }, numbers, table) {
   const [first, second] = [product.first, product.second].map((factor) => numbers[factor.numbers]);
   const length = product.first.shape.at(-1) ?? 0;

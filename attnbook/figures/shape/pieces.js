@@ -8,7 +8,6 @@ import {
   cellPosition,
   formatNumber,
   indexAt,
-  indexOf,
   indicesByLevel,
   LEVELS,
   layoutOf,
@@ -45,10 +44,7 @@ const SIGNS = {
   "-Infinity": ([x, y]) => `M${tidy(x + 0.25)} ${tidy(y + 0.5)}h.5`,
 };
 
-/**
- * The cells of a tensor: one shape per colour, because thousands of elements would be slow.
- * @param {Layout} layout @param {Numeric[]} numbers @param {Pick<Step, "kind" | "scale">} step
- */
+/** One shape per colour: thousands would be slow. @param {Layout} layout @param {Numeric[]} numbers @param {Pick<Step, "kind" | "scale">} step */
 export function cellShapes(layout, numbers, { kind, scale }) {
   const shapes = [];
   for (const [level, flatIndices] of indicesByLevel(numbers, kind, scale)) {
@@ -246,10 +242,4 @@ function swatch(level) {
   const sign = SIGNS[level] ? [make("svg:path", { ...line, class: `sign ${level}`, d: SIGNS[level]([0, 0]) })] : [];
   const fill = make("svg:path", { d: cellOutline([0, 0], 0.03), fill: colorOf(level) });
   return make("svg:svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": true }, fill, ...sign);
-}
-
-/** A number's tensor and index, such as "scores[0, 1]". @param {Step} step @param {number} flatIndex */
-export function indexedName(step, flatIndex) {
-  const index = indexOf(flatIndex, step.shape);
-  return index.length ? `${step.name}[${index.join(", ")}]` : step.name;
 }

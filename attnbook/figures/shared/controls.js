@@ -14,6 +14,11 @@ export function short(number) {
   return String(Number(number.toPrecision(3)));
 }
 
+/** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
+export function joinWithAnd(things) {
+  return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+}
+
 /** A vector in brackets. @param {number[]} vector */
 export function tuple(vector) {
   return `(${vector.map(short).join(", ")})`;

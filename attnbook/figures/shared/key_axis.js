@@ -57,10 +57,7 @@ export function bars(count, className) {
   return { element, paint };
 }
 
-/**
- * A number per key, below its bar; left out where there is no room.
- * @param {number} count @param {(number: number) => string} format @param {string} className
- */
+/** A number per key, where there is room. @param {number} count @param {(number: number) => string} format @param {string} className */
 export function numberRow(count, format, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, (_, i) => make("span", { "data-key": i }));
   const element = make("div", { class: `numbers per-key ${className}`, "aria-hidden": true }, ...cells);

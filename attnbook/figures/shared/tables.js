@@ -3,12 +3,7 @@
 import { decimals } from "./controls.js";
 import { make, put } from "./elements.js";
 
-/**
- * A row of table cells; numbers carry their full precision.
- * @param {number} count
- * @param {number | null} key the key that the row is about, if it is about one
- * @returns {Row}
- */
+/** A row of table cells; numbers carry their full precision. @param {number} count @param {number | null} key @returns {Row} */
 export function tableRow(count, key = null) {
   return formattedRow(count, decimals, key);
 }
@@ -50,10 +45,7 @@ export function tableHead(names) {
   return make("thead", {}, make("tr", {}, ...cells));
 }
 
-/**
- * A table with names of its columns, and a body for each group of rows.
- * @param {HTMLElement} caption @param {string[]} names @param {...{element: HTMLElement}[]} groups
- */
+/** A table with a body for each group. @param {HTMLElement} caption @param {string[]} names @param {...{element: HTMLElement}[]} groups */
 export function titledTable(caption, names, ...groups) {
   const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));
   return make("table", {}, caption, tableHead(names), ...bodies);

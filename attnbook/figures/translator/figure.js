@@ -9,17 +9,7 @@ import { textBands } from "../shared/text_bands.js";
 import { drawTrained, newestData } from "../shared/trained.js";
 import { field } from "./field.js";
 import { opened, translated } from "./model.js";
-import {
-  certainty,
-  describeStep,
-  objection,
-  probable,
-  productOf,
-  readingOf,
-  refusal,
-  textOf,
-  verdict,
-} from "./words.js";
+import { certainty, describeStep, objection, probable, productOf, readingOf, verdict } from "./words.js";
 
 const ALWAYS =
   "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
@@ -65,14 +55,11 @@ function probabilityTable() {
 function parts(model, repaint) {
   const { characters } = model.get("shown");
   const set = setterOf(model);
-  let problem = "";
-  const typed = field(model.get("examples"), characters, (given) => {
-    problem = refusal(given, characters);
-    const text = textOf(given, characters);
+  const onText = (/** @type {string} */ text) => {
     // Positions are those of the old text: in a new one nothing is hidden.
-    if (!problem && text !== model.get("text")) set({ hidden: [], text });
-    repaint(); // a model sends no event if the value is the same
-  });
+    if (text !== model.get("text")) set({ hidden: [], text });
+  };
+  const typed = field(model.get("examples"), characters, onText, repaint);
   const showAll = button("show all", () => model.get("hidden").length && set({ hidden: [] }), "control show-all");
   const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
@@ -92,7 +79,6 @@ function parts(model, repaint) {
     () => storedOf(model),
     (/** @type {Translator} */ engine) => seenBy(model, engine),
   );
-  let painted = "";
   /** @type {Seen | null} */
   let last = null;
   /** @param {Translator | null} engine @param {string} why it is not there */
@@ -101,16 +87,10 @@ function parts(model, repaint) {
     const now = model.get("text");
     const shown = seen.reading.text.join("");
     const step = Math.max(0, Math.min(model.get("step"), seen.reading.output.length - 1));
-    if (painted !== now) {
-      typed.show(now); // text that cannot be read stays in the field
-      problem = "";
-    }
-    painted = now;
-    if (problem) typed.setStatus(`${problem} Still shown: ${shown}`, true);
-    else typed.setStatus(why, false);
+    const isRefused = typed.paint(now, shown, why);
     // While new text waits for the model, the old translation is shown.
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
-    bands.element.classList.toggle("stale", Boolean(problem) || old);
+    bands.element.classList.toggle("stale", isRefused || old);
     put(written, { text: `${verdict(seen.reading, seen.whole)} ` });
     put(sure, { text: `${certainty(seen.reading)} ` });
     put(wrong, { text: objection(seen.reading) });
