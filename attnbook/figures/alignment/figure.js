@@ -2,7 +2,7 @@
 /** @import { Place, Shown } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
-import { make, put } from "../shared/elements.js";
+import { make, put, stretched } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { textBands } from "../shared/text_bands.js";
 import { goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
@@ -26,11 +26,7 @@ function drawAlignment(place) {
   const choice = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
   choice.hidden = translations.length === 1;
   const outline = make("svg:path");
-  const outlines = make(
-    "svg:svg",
-    { class: "heat-outlines gold-spans", preserveAspectRatio: "none", "aria-hidden": true },
-    outline,
-  );
+  const outlines = stretched(null, "heat-outlines gold-spans", outline);
   const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
   const bands = textBands({
     onStep: (step) => choose(model.get("date"), step),

@@ -3,12 +3,7 @@
 /** @import { Translated } from "./types" */
 import { peakOf, quoted } from "../shared/text_bands.js";
 
-/**
- * The gold span of a step's field: start, and the end after the last; null if it has none.
- * @param {Translated} shown
- * @param {number} step
- * @returns {Ends | null}
- */
+/** The gold span of a step's field: start and end, or null. @param {Translated} shown @param {number} step @returns {Ends | null} */
 export function goldOf({ fields, spans }, step) {
   return spans[fields[step]] ?? null;
 }
@@ -29,11 +24,7 @@ export function optionName({ text, locale }) {
   return locale ? `${locale}: ${isolated}` : isolated;
 }
 
-/**
- * The character that a step wrote, its field, and the expected one.
- * @param {Translated} shown
- * @param {number} step
- */
+/** The character that a step wrote, its field, and the expected one. @param {Translated} shown @param {number} step */
 export function written({ output, expected, fields }, step) {
   const [character, field, wanted] = [output[step], fields[step], [...expected][step]];
   if (!expected) return quoted(character);
@@ -43,12 +34,7 @@ export function written({ output, expected, fields }, step) {
   return `${quoted(character)}${wrong}${character === "-" ? ", a hyphen" : ""}: no bracket`;
 }
 
-/**
- * The sentence of a step: what is written, and where the weight is.
- * @param {Translated} shown
- * @param {number[][]} weights of all steps
- * @param {number} step
- */
+/** What a step writes, and where its weight is. @param {Translated} shown @param {number[][]} weights @param {number} step */
 export function sentence(shown, weights, step) {
   if (!shown.output.length) return "The model wrote nothing for this text.";
   const peak = peakOf(weights[step]);

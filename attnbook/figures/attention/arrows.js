@@ -17,8 +17,7 @@ const MOST_RANKS = 3; // equal arrows, at most, that make the ones below wider
 /**
  * The arrows, those on top last. Of equal vectors the query is on top and the first key next, and
  * each one below is wider, so that all are seen.
- * @param {Point} query
- * @param {Point[]} keys
+ * @param {Point} query @param {Point[]} keys
  * @param {string[]} [names] of the keys
  * @returns {Arrow[]}
  */
@@ -54,12 +53,7 @@ export function describeEqual(all) {
   );
 }
 
-/**
- * The contents of a plane: arrows from its middle, and a name next to each.
- * @param {Arrow[]} all
- * @param {number} reach of the plane to each side
- * @param {typeof SMALL} sizes
- */
+/** Arrows from the middle of a plane, and names. @param {Arrow[]} all @param {number} reach @param {typeof SMALL} sizes */
 function planeContents(all, reach, sizes) {
   /** @param {Point} vector @returns {Point} */
   const point = ([x, y]) => [(50 * x) / reach, (-50 * y) / reach];
@@ -81,13 +75,7 @@ export function arrows(query, keys) {
   return [plane, make("span", { text: legend })];
 }
 
-/**
- * The contents of a large plane, whose reach stays while arrows move.
- * @param {Point} query
- * @param {Point[]} keys
- * @param {number} reach of the arrows
- * @param {string[]} names of the keys
- */
+/** A large plane, whose reach stays. @param {Point} query @param {Point[]} keys @param {number} reach @param {string[]} names */
 export function arrowsOn(query, keys, reach, names) {
   return planeContents(arrowsOf(query, keys, names), reach * BEYOND, LARGE);
 }
@@ -108,9 +96,7 @@ function arrowShape([x, y], rank, thick, paint, className) {
 
 /**
  * A name next to each tip, the query's first; a name that would cover another is left out.
- * @param {Arrow[]} all
- * @param {(vector: Point) => Point} point
- * @param {typeof SMALL} sizes
+ * @param {Arrow[]} all @param {(vector: Point) => Point} point @param {typeof SMALL} sizes
  */
 function labels(all, point, { high, gap, commonGap, outside }) {
   const isHigh = all.reduce((sum, { vector }) => sum + vector[1], 0) > 0;

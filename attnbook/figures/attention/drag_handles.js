@@ -1,24 +1,21 @@
 // Drag handles: the reader moves the tips of arrows, or the scores themselves.
 /** @import { Model, Point } from "../shared/types" */
 /** @import { Traits } from "./types" */
-import { short, slider } from "../shared/controls.js";
+import { button, short, slider } from "../shared/controls.js";
 import { make } from "../shared/elements.js";
+import { setterOf } from "../shared/mount.js";
 import { arrowsOn, BEYOND } from "./arrows.js";
 
 /**
  * Set one row of a trait.
- * @param {Model<Traits>} model
- * @param {"scores" | "query_vectors" | "key_vectors"} name
- * @param {number} example
- * @param {number} index
- * @param {number[]} row
+ * @param {Model<Traits>} model @param {"scores" | "query_vectors" | "key_vectors"} name @param {number} example
+ * @param {number} index @param {number[]} row
  */
 function setRow(model, name, example, index, row) {
   /** @type {number[][][]} */
   const all = structuredClone(model.get(name));
   all[example][index] = row;
-  model.set(name, /** @type {any} */ (all));
-  model.save_changes();
+  setterOf(model)({ [name]: all });
 }
 
 /** The traits that can be dragged, with their first values. @param {Model<Traits>} model @returns {[string, any][]} */
@@ -29,23 +26,17 @@ export function draggedTraits(model) {
 /** A button that restores the first values of an example. @param {Model<Traits>} model @param {number} example */
 function restoreButton(model, example) {
   const text = `Put the ${model.get("moves").what === "scores" ? "scores" : "arrows"} back`;
-  const button = make("button", { type: "button", class: "control restore", text });
-  button.addEventListener("click", () => {
+  const restore = () => {
     for (const [name, start] of draggedTraits(model)) {
-      const all = [...model.get(/** @type {"scores"} */ (name))];
-      all[example] = start[example];
+      const all = model.get(/** @type {"scores"} */ (name)).with(example, start[example]);
       model.set(/** @type {"scores"} */ (name), all);
     }
     model.save_changes();
-  });
-  return button;
+  };
+  return button(text, restore, "control restore");
 }
 
-/**
- * A drag handle on each score's bar: a vertical slider.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** A drag handle on each score's bar: a vertical slider. @param {Model<Traits>} model @param {number} example */
 export function scoreHandles(model, example) {
   const { reach, step } = model.get("moves");
   const sliders = model.get("key_labels").map((label, key) =>
@@ -55,7 +46,7 @@ export function scoreHandles(model, example) {
       setRow(model, "scores", example, query, row);
     }),
   );
-  const element = make("div", { class: "handles" }, ...sliders.map(({ input }) => input));
+  const element = make("div", { class: "handles per-key" }, ...sliders.map(({ input }) => input));
   /** @param {number[]} scores */
   const paint = (scores) => sliders.forEach(({ set }, key) => set(scores[key], short(scores[key])));
   return { element, restore: restoreButton(model, example), paint };
@@ -80,9 +71,7 @@ function vectorText(name, vector) {
 
 /**
  * A drag handle on the tip of an arrow.
- * @param {HTMLElement} plane
- * @param {{reach: number, step: number}} range
- * @param {() => Point} tipNow
+ * @param {HTMLElement} plane @param {{reach: number, step: number}} range @param {() => Point} tipNow
  * @param {(to: Point) => void} onMove
  */
 function dragHandle(plane, { reach, step }, tipNow, onMove) {
@@ -121,11 +110,7 @@ function dragHandle(plane, { reach, step }, tipNow, onMove) {
   return { element, paint };
 }
 
-/**
- * The query in focus and the keys of an example as arrows with tips to drag, and as sliders.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The query and the keys as arrows with tips to drag, and as sliders. @param {Model<Traits>} model @param {number} example */
 export function dragPlane(model, example) {
   const { reach, step, why } = model.get("moves");
   const labels = model.get("key_labels");

@@ -12,7 +12,7 @@ import { pointing, readout } from "../shared/pointing.js";
 import { EMPTY_ROW } from "../shared/stage.js";
 import { foldedTables } from "../shared/tables.js";
 import { draggedTraits, dragPlane } from "./drag_handles.js";
-import { keyExampleOf, scoresOf } from "./formulas.js";
+import { keyExampleOf, lengthOf, scoresOf } from "./formulas.js";
 import { numberTable, outputSums, queryMap } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { arrowPlot, stageBands } from "./stages.js";
@@ -20,21 +20,8 @@ import { arrowPlot, stageBands } from "./stages.js";
 // Pure functions of the model's traits.
 
 /**
- * How many keys a query may see, from the first.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- */
-export function lengthOf(model, example, query) {
-  const length = model.get("valid_lens")[example];
-  return Array.isArray(length) ? length[query] : length;
-}
-
-/**
  * The scores and weights of one query.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
+ * @param {Model<Traits>} model @param {number} example @param {number} query
  * @param {OwnRow} own what the reader's function returns in place of the layer's numbers
  * @returns {WeightsRow}
  */
@@ -53,33 +40,20 @@ export function weightsOf(model, example, query, own = {}) {
 
 /**
  * One query's scores and weights, with the values and the output.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- * @param {OwnRow} own
- * @param {WeightsRow} row
- * @returns {QueryRow}
+ * @param {Model<Traits>} model @param {number} example @param {number} query @param {OwnRow} own
+ * @param {WeightsRow} row @returns {QueryRow}
  */
 export function rowOf(model, example, query, own = {}, row = weightsOf(model, example, query, own)) {
   const values = model.get("values")[keyExampleOf(model, example)];
   return { ...row, values, output: own.output ?? pool(row.weights, values) };
 }
 
-/**
- * The temperature at a step of its slider: equal steps of its logarithm, rounded to two digits.
- * @param {number} step
- */
+/** The temperature at a step of its slider, whose steps are those of the logarithm. @param {number} step */
 export function temperatureAt(step) {
   return Number((10 ** (step / 20)).toPrecision(2));
 }
 
-/**
- * The numbers of a key, in words.
- * @param {QueryRow} row
- * @param {string[]} labels
- * @param {number} i
- * @param {string} hidden the word for padding
- */
+/** A key's numbers, in words. @param {QueryRow} row @param {string[]} labels @param {number} i @param {string} hidden word for padding */
 function describeKey(row, labels, i, hidden) {
   const padding = row.visible[i] ? "" : ` (${hidden})`;
   const value = row.values[i].length === 1 ? short(row.values[i][0]) : tuple(row.values[i]);
@@ -94,12 +68,7 @@ export function describeLargest({ weights, visible }, labels) {
   return `Largest weight: ${keys.length > 2 ? `${keys.length} keys` : keys.join(" and ")}, ${most}`;
 }
 
-/**
- * The name of a query, and whether the reader has moved it.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- */
+/** A query's name, and whether it was moved. @param {Model<Traits>} model @param {number} example @param {number} query */
 function queryName(model, example, query) {
   const start = model.get("moves").start?.query_vectors;
   const moved = start && String(start[example][query]) !== String(model.get("query_vectors")[example][query]);
@@ -109,9 +78,7 @@ function queryName(model, example, query) {
 
 /**
  * One example: its queries, the three stages of the one in focus, its sliders, its numbers.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {(example: number, query: number) => OwnRow} own
+ * @param {Model<Traits>} model @param {number} example @param {(example: number, query: number) => OwnRow} own
  * @param {(key: number) => void} onPoint
  */
 function exampleBlock(model, example, own, onPoint) {
@@ -175,9 +142,7 @@ function exampleBlock(model, example, own, onPoint) {
 
 /**
  * A slider for the whole figure.
- * @param {string} name
- * @param {{min: number, max: number}} range
- * @param {string} note
+ * @param {string} name @param {{min: number, max: number}} range @param {string} note
  * @param {(step: number) => void} onInput
  */
 function wholeControl(name, range, note, onInput) {
@@ -215,7 +180,7 @@ function keyHeadsControl(model) {
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
 function drawFigure(place) {
   const { model } = place;
-  const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, lengthOf, () => paint()) : null;
+  const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model
     .get("scores")

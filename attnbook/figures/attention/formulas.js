@@ -21,35 +21,28 @@ const FORMULAS = {
   },
 };
 
-/**
- * The example whose keys and values this one reads: its own, or the first of the heads that share.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The example whose keys this one reads: heads may share them. @param {Model<Traits>} model @param {number} example */
 export function keyExampleOf(model, example) {
   const shared = model.get("scores").length / (model.get("key_heads") || model.get("scores").length);
   return example - (example % shared);
 }
 
-/**
- * The layer's scores of an example, by the keys that it reads.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The layer's scores of an example, by the keys that it reads. @param {Model<Traits>} model @param {number} example */
 export function layerScoresOf(model, example) {
   const shared = model.get("shared_scores")[model.get("key_heads")];
   return (shared ?? model.get("scores"))[example];
 }
 
-/**
- * The scores of one query: by the formula if the reader drags vectors, else the layer's.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- */
+/** The scores by the formula, or the layer's. @param {Model<Traits>} model @param {number} example @param {number} query */
 export function scoresOf(model, example, query) {
   const { rule } = model.get("moves");
   if (!rule) return layerScoresOf(model, example)[query];
   const [own, keys] = [model.get("query_vectors")[example][query], model.get("key_vectors")[example]];
   return keys.map((/** @type {Point} */ key) => FORMULAS[rule.name](own, key, ...rule.takes));
+}
+
+/** How many keys a query may see. @param {Model<Traits>} model @param {number} example @param {number} query */
+export function lengthOf(model, example, query) {
+  const length = model.get("valid_lens")[example];
+  return Array.isArray(length) ? length[query] : length;
 }

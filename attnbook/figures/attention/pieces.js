@@ -2,19 +2,16 @@
 /** @import { QueryRow, WeightsRow } from "./types" */
 import { contributions } from "../shared/contributions.js";
 import { short } from "../shared/controls.js";
-import { make, put, uniqueName } from "../shared/elements.js";
+import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { hasRoom, keyColor, shortName, span } from "../shared/key_axis.js";
-import { tableRow, titledTable } from "../shared/tables.js";
+import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // components of an output that get a bar of their own
 const MOST_ON_PHONE = 2;
 const MOST_WORDS = 4; // names of columns with more than a number
 
-/**
- * The terms of a formula, cut at spaces outside of brackets: a line ends between two of them.
- * @param {string} formula
- */
+/** The terms of a formula, cut at spaces outside of brackets: lines end there. @param {string} formula */
 export function terms(formula) {
   let depth = 0;
   return [...formula].reduce(
@@ -38,26 +35,18 @@ export function formulaOf(formula) {
   return make("span", { class: "formula" }, ...spaced);
 }
 
-/**
- * The values, a column per key, behind each its key's color, as opaque as its weight.
- * @param {number} count of keys
- * @param {number} size of a value
- */
+/** The values; behind each its key's color, as opaque as its weight. @param {number} count of keys @param {number} size */
 export function valueCells(count, size) {
   const [width, rows] = [1 / count, Math.min(size, MOST_PARTS)];
   const boxes = Array.from({ length: count }, (_, i) =>
     make("svg:rect", { x: i * width, width, height: 1, fill: keyColor(i, count), "data-key": i }),
   );
-  const shades = make(
-    "svg:svg",
-    { viewBox: "0 0 1 1", preserveAspectRatio: "none", class: "shades", "aria-hidden": true },
-    ...boxes,
-  );
+  const shades = stretched("0 0 1 1", "shades", ...boxes);
   const columns = Array.from({ length: count }, (_, i) => {
     const cells = Array.from({ length: rows }, () => make("span", { "data-key": i }));
     return { cells, element: make("div", { class: "value" }, ...cells) };
   });
-  const element = make("div", { class: "values" }, shades, ...columns.map((column) => column.element));
+  const element = make("div", { class: "values per-key" }, shades, ...columns.map((column) => column.element));
   let longest = 1;
   /** @type {number[][]} */
   let written = [];
@@ -78,11 +67,7 @@ export function valueCells(count, size) {
   return { element, paint, fit };
 }
 
-/**
- * The output as a sum: a stacked bar per component, and the sum in numbers; of many components that of the first.
- * @param {number} count of keys
- * @param {number} size of the output
- */
+/** The output as a sum: a bar per component, and the first in numbers. @param {number} count of keys @param {number} size */
 export function outputSums(count, size) {
   const rows = Array.from({ length: Math.min(size, MOST_PARTS) }, (_, c) =>
     contributions(size === 1 ? "output" : `output[${c}]`, count, [0, 1]),
@@ -107,17 +92,12 @@ export function outputSums(count, size) {
   return { element, paint };
 }
 
-/**
- * The numbers of the picture, for the query in focus.
- * @param {string[]} labels one per key
- * @param {number} size of a value
- * @param {string} hidden the word for padding
- */
+/** The numbers of the query in focus. @param {string[]} labels of keys @param {number} size @param {string} hidden word for padding */
 export function numberTable(labels, size, hidden) {
   const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
   const names = ["key", "score", "weight", ...parts];
   const rows = labels.map((_, key) => tableRow(names.length - 1, key));
-  const last = tableRow(names.length - 1);
+  const last = totalRow(names.length - 1);
   const caption = make("caption");
   const element = titledTable(caption, names, [...rows, last]);
   /** @param {QueryRow} row @param {string} title */
@@ -141,9 +121,7 @@ function withoutCommonWord(labels) {
 
 /**
  * The weights of all queries as a heatmap, and the choice of the query in focus.
- * @param {string[]} queries
- * @param {string[]} keys
- * @param {(query: number) => void} onChoose
+ * @param {string[]} queries @param {string[]} keys @param {(query: number) => void} onChoose
  */
 export function queryMap(queries, keys, onChoose) {
   const group = uniqueName();

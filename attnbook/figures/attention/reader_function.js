@@ -3,6 +3,7 @@
 /** @import { OwnRow, Traits } from "./types" */
 import { make, withCode } from "../shared/elements.js";
 import { listenForFunction } from "../shared/reader_code.js";
+import { lengthOf } from "./formulas.js";
 
 /** Each pair of query and key of an example. @param {Model<Traits>} model @param {number} example */
 function pairs(model, example) {
@@ -13,10 +14,7 @@ function pairs(model, example) {
 /**
  * The calls of the reader's attention for a query: with the values, and then with values that are 1 for
  * one key and 0 for the others. The result of the second call is its weights.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {number} query
- * @param {number} length
+ * @param {Model<Traits>} model @param {number} example @param {number} query @param {number} length
  */
 function attentionCalls(model, example, query, length) {
   const { queries, keys } = model.get("written");
@@ -29,12 +27,8 @@ function attentionCalls(model, example, query, length) {
   return [values, one].map((each) => [...vectors, each, length]);
 }
 
-/**
- * The arguments of each call, for all examples: one call for each row of weights, else for each pair.
- * @param {Model<Traits>} model
- * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
- */
-export function callsOf(model, lengthOf) {
+/** The arguments of each call: for each row of weights, else for each pair. @param {Model<Traits>} model */
+export function callsOf(model) {
   const { draws, queries, keys, more } = model.get("written");
   const examples = model.get("scores").map((_, example) => example);
   const [queryLabels, keyLabels] = [model.get("query_labels"), model.get("key_labels")];
@@ -81,12 +75,10 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 /**
  * The returned values as rows, one for each query of each example; null if they cannot be drawn.
- * @param {Model<Traits>} model
- * @param {unknown[]} returned
- * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
+ * @param {Model<Traits>} model @param {unknown[]} returned
  * @returns {OwnRow[][] | null}
  */
-export function rowsOf(model, returned, lengthOf) {
+export function rowsOf(model, returned) {
   const { draws } = model.get("written");
   const [queries, count] = [model.get("query_labels").length, model.get("key_labels").length];
   const pairwise = draws === "score" || draws === "mask";
@@ -112,9 +104,7 @@ export function rowsOf(model, returned, lengthOf) {
 
 /**
  * The outputs and the weights of a reader's attention; null if they cannot be drawn.
- * @param {Model<Traits>} model
- * @param {unknown[][]} rows
- * @returns {OwnRow[][] | null}
+ * @param {Model<Traits>} model @param {unknown[][]} rows @returns {OwnRow[][] | null}
  */
 function attentionRows(model, rows) {
   const values = model.get("values");
@@ -129,13 +119,8 @@ function attentionRows(model, rows) {
   );
 }
 
-/**
- * Listen for the reader's function, call it at each change, and report what is drawn.
- * @param {Model<Traits>} model
- * @param {(model: Model<Traits>, example: number, query: number) => number} lengthOf
- * @param {() => void} paint
- */
-export function ownFunction(model, lengthOf, paint) {
+/** Draw what the reader's function returns, at each change. @param {Model<Traits>} model @param {() => void} paint */
+export function ownFunction(model, paint) {
   const { task } = model.get("written");
   /** @type {ReaderFunction | null} */
   let written = null;
@@ -157,9 +142,9 @@ export function ownFunction(model, lengthOf, paint) {
       return;
     }
     /** @type {RunResult} */
-    const answer = await written.call(callsOf(model, lengthOf)).catch((error) => ({ error: String(error) }));
+    const answer = await written.call(callsOf(model)).catch((error) => ({ error: String(error) }));
     if (thisRun !== runs) return; // a later change has called it again
-    rows = answer.given ? rowsOf(model, answer.given, lengthOf) : null;
+    rows = answer.given ? rowsOf(model, answer.given) : null;
     const why =
       answer.error ?? (answer.given ? `it gives ${describeValue(model, answer.given)}.` : "it takes too long.");
     const trouble = `Your \`${written.called}\` cannot be drawn here, so this is the book’s: ${why}`;

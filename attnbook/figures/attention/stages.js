@@ -5,30 +5,23 @@
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
+import { setterOf } from "../shared/mount.js";
 import { EMPTY_ROW, stage } from "../shared/stage.js";
 import { arrows } from "./arrows.js";
 import { scoreHandles } from "./drag_handles.js";
 import { keyExampleOf, layerScoresOf } from "./formulas.js";
 import { formulaOf, valueCells } from "./pieces.js";
 
-/**
- * The sliders of an example's lengths: one for all queries, or one per query, shown when the query is in focus.
- * @param {Model<Traits>} model
- * @param {number} example
- */
+/** The sliders of an example's lengths: one for all queries, or one per query. @param {Model<Traits>} model @param {number} example */
 function lengthSliders(model, example) {
   const lengths = model.get("valid_lens")[example];
-  /**
-   * @param {number} query ignored if all queries share a length
-   * @param {number} length
-   */
+  /** @param {number} query ignored if all queries share a length @param {number} length */
   const setLength = (query, length) => {
     const all = structuredClone(model.get("valid_lens"));
     const own = all[example];
     if (Array.isArray(own)) own[query] = length;
     else all[example] = length;
-    model.set("valid_lens", all);
-    model.save_changes();
+    setterOf(model)({ valid_lens: all });
   };
   const range = { min: 0, max: model.get("key_labels").length, step: 1 };
   const sliders = Array.isArray(lengths)
@@ -72,8 +65,7 @@ function hiddenColumns(visible) {
 
 /**
  * A stage over the keys' axis: in its picture also the mark of the key that the reader points at, and the padding.
- * @param {string} name
- * @param {Parameters<typeof stage>[1]} parts
+ * @param {string} name @param {Parameters<typeof stage>[1]} parts
  * @param {string} [hidden] the name of the padding, where it has one
  */
 function band(name, parts, hidden = "") {
@@ -121,12 +113,7 @@ function scoringStage(model, example) {
   return { element: whole.element, paint, fit: scoreNumbers.fit };
 }
 
-/**
- * The axis of the keys, with the sliders of the lengths on it.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {(key: number) => void} onPoint
- */
+/** The axis of keys, and lengths on it. @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint */
 function axisStage(model, example, onPoint) {
   const sliders = lengthSliders(model, example);
   const keys = keyButtons(model.get("key_labels"), onPoint);
@@ -183,8 +170,7 @@ function scalesOf(rows) {
 /**
  * The scale of the scores as they are now. On a scale that follows every change, dragging would be
  * invisible: the scale of drag handles stays, and that of dragged arrows only grows.
- * @param {Model<Traits>} model
- * @param {number} example
+ * @param {Model<Traits>} model @param {number} example
  * @returns {(rows: number[][], query: number) => { domain: Ends, level: boolean }}
  */
 function scaleFor(model, example) {
@@ -204,12 +190,7 @@ function scaleFor(model, example) {
   };
 }
 
-/**
- * The stages of one example and the axis between them.
- * @param {Model<Traits>} model
- * @param {number} example
- * @param {(key: number) => void} onPoint
- */
+/** All stages. @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint */
 export function stageBands(model, example, onPoint) {
   const values = model.get("values")[example];
   const scoring = scoringStage(model, example);

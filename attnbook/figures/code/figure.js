@@ -1,8 +1,9 @@
 // A code task: the reader writes Python in the page and runs it; the checker reports what is wrong.
-/** @import { RunResult, Model, Place, Runner } from "../shared/types" */
+/** @import { RunResult, Model, Place } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
+import { button } from "../shared/controls.js";
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
-import { canLoadScript, loadScript } from "../shared/lazy_scripts.js";
+import { canLoadScript, lazyPython } from "../shared/lazy_scripts.js";
 import { mountFigure } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 import { announceFunction } from "../shared/reader_code.js";
@@ -32,11 +33,6 @@ export function paragraphsOf(answer) {
   return answer.line ? [first, `Line ${answer.line}. ${rest[0]}`, ...rest.slice(1)] : [first, ...rest];
 }
 
-/** The statement of the task. @param {Model<Traits>} model */
-function statementOf(model) {
-  return make("p", { class: "ask" }, ...withCode(model.get("statement")));
-}
-
 /** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
 function staticElements(model) {
   const { name } = model.get("task");
@@ -45,7 +41,7 @@ function staticElements(model) {
   const parts = model.get("parts").map(({ called }) => called);
   const partsText = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
   return [
-    statementOf(model),
+    make("p", { class: "ask" }, ...withCode(model.get("statement"))),
     make("pre", { text: model.get("starter"), tabindex: 0 }),
     make(
       "p",
@@ -56,13 +52,6 @@ function staticElements(model) {
       ),
     ),
   ];
-}
-
-/** @param {string} text @param {() => void} onClick @param {string} className */
-function button(text, onClick, className = "") {
-  const element = make("button", { type: "button", text, class: className || null });
-  element.addEventListener("click", onClick);
-  return element;
 }
 
 /** The elements that show the verdict and the output of a run. */
@@ -111,19 +100,6 @@ function solvedMark(item) {
   return { element, paint };
 }
 
-/** A Python that is loaded at the first touch. */
-function lazyPython() {
-  /** @type {Runner | null} */
-  let python = null;
-  const start = async () => {
-    const { Python } = await loadScript("python");
-    python ??= new Python();
-    await python.start();
-    return python;
-  };
-  return { start, stop: () => python?.stop(), close: () => python?.close() };
-}
-
 /** The task with an editor: its elements, and a clean-up. @param {Place<Traits>} place */
 function interactiveTask({ model, el }) {
   const task = model.get("task");
@@ -161,7 +137,7 @@ function interactiveTask({ model, el }) {
     updateButtons();
   };
   const runButton = button("Run", run, "run");
-  const stopButton = button("Stop", python.stop);
+  const stopButton = button("Stop", python.stop, null);
   const updateButtons = () => {
     put(runButton, { "aria-disabled": running });
     if (document.activeElement === stopButton) runButton.focus(); // before it is hidden
@@ -195,7 +171,7 @@ function interactiveTask({ model, el }) {
     unfollow();
     python.close();
   };
-  const above = [solved.element, statementOf(model), ...parts.elements];
+  const above = [solved.element, make("p", { class: "ask" }, ...withCode(model.get("statement"))), ...parts.elements];
   return { elements: [...above, field.element, row, ...results.elements], close };
 }
 
@@ -204,8 +180,7 @@ function interactiveTask({ model, el }) {
  * undo, and on a phone there is no key for it.
  * @param {Field} field
  * @param {string} code the item under which the code is stored
- * @param {Model<Traits>} model
- * @param {{start: (text: string) => void}} results
+ * @param {Model<Traits>} model @param {{start: (text: string) => void}} results
  */
 function restartButtons(field, code, model, results) {
   const [starter, before] = [model.get("starter"), code.replace("code/", "before/")];
@@ -231,8 +206,8 @@ function restartButtons(field, code, model, results) {
     setEarlier(field.text() === starter ? null : field.text());
     startFrom(text, "Your code is back.");
   };
-  const again = button("Start again", startAgain);
-  const back = button("Bring back", bringBack);
+  const again = button("Start again", startAgain, null);
+  const back = button("Bring back", bringBack, null);
   const canBringBack = () => earlier() !== null;
   // If nothing is stored, the code was restarted, or the browser's data was deleted: then the code stays.
   const newest = () => progress().read(code) ?? (canBringBack() ? starter : null);

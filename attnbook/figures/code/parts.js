@@ -21,11 +21,7 @@ function reasonOf(answer, paragraphs) {
   return answer.verdict ? paragraphs[1].split(" It was called as ")[0] : paragraphs.join(" ");
 }
 
-/**
- * A list with a line for each part.
- * @param {Part[]} parts
- * @param {(answer: RunResult) => string[]} paragraphsOf
- */
+/** A list with a line for each part. @param {Part[]} parts @param {(answer: RunResult) => string[]} paragraphsOf */
 export function partsList(parts, paragraphsOf) {
   /** The code that was judged last, and why it fails. @type {Map<Part, {code: string, reason: string}>} */
   const judged = new Map();

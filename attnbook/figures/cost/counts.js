@@ -52,10 +52,7 @@ const BACKWARD = {
   },
 };
 
-/**
- * Numbers at the peak besides the inputs.
- * @type {Programs<(parts: Terms, sizes: number[], training: boolean) => number>}
- */
+/** Numbers at the peak besides the inputs. @type {Programs<(parts: Terms, sizes: number[], training: boolean) => number>} */
 const NUMBERS = {
   additive: {
     formula: ({ units, sides }, _sizes, training) => sides + (training ? 3 : 2) * units,
@@ -87,13 +84,7 @@ export function operations(layer, way, sizes, training) {
   return counts;
 }
 
-/**
- * Bytes at the peak besides the inputs; as `operations`.
- * @param {Layer} layer
- * @param {Way} way
- * @param {number[]} sizes
- * @param {boolean} training
- */
+/** Bytes at the peak besides the inputs. @param {Layer} layer @param {Way} way @param {number[]} sizes @param {boolean} training */
 export function peakBytes(layer, way, sizes, training) {
   return BYTES * NUMBERS[layer][way](terms(sizes), sizes, training);
 }
@@ -115,12 +106,7 @@ export function sizesOf(model) {
   return ["batch", "num_queries", "num_keys", "size"].map((name) => model.get(/** @type {SizeName} */ (name)));
 }
 
-/**
- * Operations, seconds and bytes of both ways, at these sizes.
- * @param {Model<Traits>} model
- * @param {number[]} sizes
- * @returns {Cost[]}
- */
+/** Operations, seconds and bytes of both ways. @param {Model<Traits>} model @param {number[]} sizes @returns {Cost[]} */
 export function costsOf(model, sizes) {
   const [layer, mode] = [model.get("layer"), model.get("mode")];
   return WAYS.map((way) => {
@@ -165,8 +151,6 @@ export function compare([first, second], [less, more, same]) {
 
 /** @type {Words} */
 export const MEMORY_WORDS = ["less", "more", "the same"];
-/** @type {Words} */
-export const TIME_WORDS = ["faster", "slower", "just as fast"];
 
 /** Sizes, as they are multiplied. @param {Layer} layer @param {number[]} sizes */
 export function formatSizes(layer, [batch, queries, keys, size]) {

@@ -26,16 +26,13 @@ const SLIDERS = {
     note: (layer) => (layer === "additive" ? "hidden units of a score" : "numbers in each query and key"),
   },
 };
-/**
- * A native choice of a few: one radio button each.
- * @param {ChoiceName} name
- * @param {Record<string, string>} options
- * @param {(value: Choice) => void} onChoose
- */
+/** Radio buttons. @param {ChoiceName} name @param {Record<string, string>} options @param {(value: Choice) => void} onChoose */
 function choice(name, options, onChoose) {
   const group = uniqueName();
   const inputs = Object.keys(options).map((value) => make("input", { type: "radio", name: group, value }));
-  const labels = Object.values(options).map((text, i) => make("label", {}, inputs[i], make("span", { text })));
+  const labels = Object.values(options).map((text, i) =>
+    make("label", { class: "to-tick" }, inputs[i], make("span", { text })),
+  );
   const radios = make("div", { class: "radios", role: "radiogroup", "aria-label": name }, ...labels);
   inputs.forEach((input) => input.addEventListener("change", () => onChoose(/** @type {Choice} */ (input.value))));
   const element = make("div", { class: "setting-row choice" }, make("b", { text: name }), radios);
@@ -48,9 +45,7 @@ function choice(name, options, onChoose) {
 
 /**
  * A slider over powers of two; the last one is named for what the layer calls it.
- * @param {SizeName} name
- * @param {Power} about
- * @param {(value: number) => void} onChoose
+ * @param {SizeName} name @param {Power} about @param {(value: number) => void} onChoose
  */
 function powerSlider(name, { ends, note }, onChoose) {
   const control = slider(name, { min: ends[0], max: ends[1], step: 1 }, (step) => onChoose(2 ** step));

@@ -1,37 +1,15 @@
 // The cost figure's plots, and the tables of the numbers behind them.
-/** @import { Ends, Model } from "../shared/types" */
-/** @import { Cost, Traits, Words } from "./types" */
+/** @import { Model } from "../shared/types" */
+/** @import { Cost, Plot, Traits } from "./types" */
 
 import { curve, dotAt, fromLeft, fromTop, lineKey, plot, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
 import { stage } from "../shared/stage.js";
 import { foldedTables, formattedRow, titledTable } from "../shared/tables.js";
-import {
-  compare,
-  formatBytes,
-  formatSeconds,
-  LAPTOP,
-  MEMORY_WORDS,
-  STEPS,
-  sizesOf,
-  TIME_WORDS,
-  WAYS,
-} from "./counts.js";
+import { compare, formatBytes, formatSeconds, LAPTOP, MEMORY_WORDS, STEPS, sizesOf, WAYS } from "./counts.js";
 
 const NAMES = { formula: "plain formula", ours: "this book's layer" };
 const MEASURED = "lines: predicted, hollow dots: measured";
-/**
- * A plot: what it shows of a cost, and how.
- * @typedef {object} Plot
- * @property {string} title
- * @property {string} note
- * @property {"seconds"|"bytes"} name
- * @property {(number: number) => number} toPower
- * @property {(number: number) => string} format
- * @property {Words} words
- * @property {Ends} ends
- * @property {[power: number, text: string][]} ticks
- */
 /** The two plots: each with the ends of its axis, as powers, and the text next to it. @type {Plot[]} */
 export const PLOTS = [
   {
@@ -40,7 +18,7 @@ export const PLOTS = [
     name: "seconds",
     toPower: Math.log10,
     format: formatSeconds,
-    words: TIME_WORDS,
+    words: ["faster", "slower", "just as fast"],
     ends: [-5, 4.5],
     ticks: [
       [-5, "10 µs"],
@@ -80,9 +58,7 @@ function heightOn({ ends, toPower }) {
 
 /**
  * The measured points of one plot, a group for each setting at which they were measured.
- * @param {Model<Traits>} model
- * @param {Plot} about
- * @param {(number: number) => number} height
+ * @param {Model<Traits>} model @param {Plot} about @param {(number: number) => number} height
  */
 function measuredDots(model, { name }, height) {
   /** @type {Map<string, SVGGElement>} */
@@ -109,8 +85,7 @@ export function settingOf(model) {
 
 /**
  * One plot: its title with the two numbers, and both ways over queries × keys.
- * @param {Model<Traits>} model
- * @param {Plot} about
+ * @param {Model<Traits>} model @param {Plot} about
  * @param {...Element} below the axis that both plots share
  */
 export function costPlot(model, about, ...below) {

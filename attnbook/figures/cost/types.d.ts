@@ -1,5 +1,5 @@
 // Types of the cost figure; nothing here reaches a page.
-import type { Shown } from "../shared/types";
+import type { Ends, Shown } from "../shared/types";
 
 /** What scores a pair. */
 export type Layer = "additive" | "dot";
@@ -49,4 +49,16 @@ export interface Traits extends Shown, Record<SizeName, number> {
   rates: Record<string, Rates>;
   points: Record<string, Measured[]>;
   machine: string;
+}
+
+/** A plot: what it shows of a cost, and how. */
+export interface Plot {
+  title: string;
+  note: string;
+  name: "seconds" | "bytes";
+  toPower: (number: number) => number;
+  format: (number: number) => string;
+  words: Words;
+  ends: Ends;
+  ticks: [power: number, text: string][];
 }

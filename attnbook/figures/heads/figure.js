@@ -7,12 +7,12 @@ import { heatmap } from "../shared/heatmap.js";
 import { setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { stepper } from "../shared/stepper.js";
-import { drawTrained, newestData } from "../shared/trained.js";
+import { drawTrained, newestData, textField } from "../shared/trained.js";
 import { maps, squareOf } from "./maps.js";
 import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
 import { tables } from "./tables.js";
-import { field, line } from "./token_row.js";
+import { line } from "./token_row.js";
 import { describe, describeCount, readingOf, refusal, symbolsOf, warning } from "./words.js";
 
 const [DENSE, CROWDED] = [12, 20]; // rows; with more, every second name is left out: on a phone, on a wide page
@@ -76,11 +76,7 @@ function large(onChoose) {
   return { element, paint };
 }
 
-/**
- * The readout: about the key that is pointed at in the root, else about the query.
- * @param {HTMLElement} root
- * @param {(key: number | null) => void} onPoint
- */
+/** About the key pointed at, else the query. @param {HTMLElement} root @param {(key: number | null) => void} onPoint */
 function answers(root, onPoint) {
   const { element, set } = readout();
   let say = (/** @type {number | null} */ _key) => "";
@@ -103,12 +99,10 @@ function answers(root, onPoint) {
 function parts(model, repaint) {
   const { characters, scores } = model.get("shown");
   const actions = actionsOf(model);
-  let problem = "";
-  const typed = field(characters, (text) => {
-    problem = refusal(text, characters);
-    if (!problem) actions.type(symbolsOf(text));
-    repaint(); // a model sends no event if the value is the same
-  });
+  const refuse = (/** @type {string} */ text) => refusal(text, characters);
+  const typed = textField({ read: symbolsOf, refusal: refuse, onText: actions.type, repaint });
+  const name = make("span", { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
+  const label = make("label", { class: "heads-field" }, name, typed.input);
   const sizes = scores.map((layer) => layer.length);
   const steps = training(model.get("steps"), actions.step);
   const symbols = line((query) => {
@@ -139,7 +133,7 @@ function parts(model, repaint) {
     () => storedOf(model),
     (/** @type {Opened} */ engine) => seenBy(model, engine),
   );
-  let [written, at] = ["", 0];
+  let at = 0;
   /** @param {Opened | null} engine @param {string} why it is not there */
   const paint = (engine, why) => {
     const { reading, removed, whole } = newest(engine);
@@ -147,15 +141,10 @@ function parts(model, repaint) {
     // Until the model has read a new text, the query stays, too; Python sets one trait at a time.
     if (text === reading.text) at = Math.min(model.get("query"), text.length - 1);
     const gone = removed.some((each) => String(each) === String(headAt));
-    if (written !== text) {
-      typed.show(text); // text that cannot be read stays in the field
-      problem = "";
-    }
-    written = text;
-    if (problem) typed.setStatus(`${problem} Still shown: ${reading.text}.`, true);
-    else typed.setStatus(why || warning(text, model.get("trained")), Boolean(why));
+    const note = why || warning(text, model.get("trained"));
+    const isRefused = typed.paint(text, `${reading.text}.`, note, Boolean(why));
     // While new text waits for the model, the old reading is shown.
-    rest.classList.toggle("stale", Boolean(problem) || (!engine && !storedOf(model)));
+    rest.classList.toggle("stale", isRefused || (!engine && !storedOf(model)));
     steps.paint(model.get("step"));
     symbols.paint(reading, at, model.get("trained"));
     put(count, { text: describeCount(reading.text, reading.guesses, whole, removed) });
@@ -165,7 +154,7 @@ function parts(model, repaint) {
     numbers.paint(reading, at, headAt);
     answer.paint((key) => describe(reading, at, headAt, gone, key));
   };
-  return { elements: [typed.element, ...first, rest], paint };
+  return { elements: [label, ...first, rest], paint };
 }
 
 export default {

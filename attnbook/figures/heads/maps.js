@@ -4,10 +4,7 @@ import { make, put, uniqueName } from "../shared/elements.js";
 import { heatCells } from "../shared/heatmap.js";
 import { nameOf } from "./words.js";
 
-/**
- * A head's weights as a square, those on later keys as 0, and which keys each query may attend to.
- * @param {Head} head
- */
+/** A head's weights as a square, and which keys each query may attend to. @param {Head} head */
 export function squareOf({ weights }) {
   return {
     weights: weights.map((row) => weights.map((_, key) => row[key] ?? 0)),
@@ -19,8 +16,7 @@ export function squareOf({ weights }) {
  * A small map, a button that puts it in focus, and a box that removes its head.
  * @param {HeadAt} headAt
  * @param {string} group of the radio buttons
- * @param {(headAt: HeadAt) => void} onFocus
- * @param {(headAt: HeadAt, gone: boolean) => void} onRemove
+ * @param {(headAt: HeadAt) => void} onFocus @param {(headAt: HeadAt, gone: boolean) => void} onRemove
  */
 function small(headAt, group, onFocus, onRemove) {
   const [layer, head] = headAt;
@@ -54,8 +50,7 @@ function small(headAt, group, onFocus, onRemove) {
 /**
  * The small maps of all heads.
  * @param {number[]} sizes so many heads in each layer
- * @param {(headAt: HeadAt) => void} onFocus
- * @param {(headAt: HeadAt, gone: boolean) => void} onRemove
+ * @param {(headAt: HeadAt) => void} onFocus @param {(headAt: HeadAt, gone: boolean) => void} onRemove
  */
 export function maps(sizes, onFocus, onRemove) {
   const group = uniqueName();

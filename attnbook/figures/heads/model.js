@@ -5,22 +5,13 @@ import { maskedSoftmax, pool } from "../shared/attention.js";
 import { sinusoidal } from "../shared/position.js";
 import { plus, times, unpacked } from "../shared/weights.js";
 
-/**
- * The weights of one snapshot, each array under its name.
- * @param {PackedModel} packed
- * @param {number} index
- * @returns {Snapshot}
- */
+/** The weights of one snapshot. @param {PackedModel} packed @param {number} index @returns {Snapshot} */
 function snapshotOf(packed, index) {
   const { characters, num_hiddens, num_heads, num_layers } = packed;
   return { characters, num_hiddens, num_heads, num_layers, arrays: unpacked(packed.arrays, packed.data[index]) };
 }
 
-/**
- * All snapshots of a model.
- * @param {PackedModel} packed
- * @returns {Opened}
- */
+/** All snapshots of a model. @param {PackedModel} packed @returns {Opened} */
 export function opened(packed) {
   const snapshots = packed.steps.map((_, index) => snapshotOf(packed, index));
   return { at: (step) => snapshots[packed.steps.indexOf(step)] };
@@ -37,9 +28,7 @@ function embedded({ characters, num_hiddens, arrays }, text) {
 
 /**
  * One head over all positions, each attending to itself and those before it.
- * @param {number[][]} queries
- * @param {number[][]} keys
- * @param {number[][]} values
+ * @param {number[][]} queries @param {number[][]} keys @param {number[][]} values
  * @returns {Head & {pooled: number[][]}}
  */
 function attended(queries, keys, values) {
@@ -56,9 +45,7 @@ const sameAs = (layer, head) => (/** @type {HeadAt} */ headAt) => headAt[0] === 
 
 /**
  * One layer: its heads, and for each its output, in its own components of the vector that W_o reads.
- * @param {Snapshot} model
- * @param {number} layer
- * @param {number[][]} stream
+ * @param {Snapshot} model @param {number} layer @param {number[][]} stream
  * @param {HeadAt[]} removed heads whose output is set to 0
  */
 function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {

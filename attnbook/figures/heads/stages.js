@@ -10,7 +10,7 @@ function symbolBars(characters) {
   const picture = bars(characters.length, "bars");
   const boxes = [...picture.element.querySelectorAll("[data-key]")];
   for (const box of boxes) box.removeAttribute("data-key");
-  const axis = make("div", { class: "numbers" }, ...Array.from(characters, (text) => make("span", { text })));
+  const axis = make("div", { class: "numbers per-key" }, ...Array.from(characters, (text) => make("span", { text })));
   /** @param {number[]} numbers */
   const paint = (numbers) => {
     picture.paint(numbers, span(numbers));

@@ -1,38 +1,12 @@
 // The text that the reader types, and below each symbol the guess for the next one.
 /** @import { Reading } from "./types" */
+import { columnsFor } from "../shared/characters.js";
 import { make, put, suppressShortcuts, uniqueName } from "../shared/elements.js";
 import { stage } from "../shared/stage.js";
-import { symbolsOf, verdictOn } from "./words.js";
+import { verdictOn } from "./words.js";
 
 const [LINE_WIDE, LINE_NARROW] = [20, 9]; // columns in a row: on a page, on a phone
 const MARKS = { right: "✓", wrong: "✗", "": "" };
-
-/** The number in each row, so that all rows are about as long. @param {number} count @param {number} most */
-const inRow = (count, most) => Math.ceil(count / Math.ceil(count / most));
-
-/**
- * Where the reader types, and a message about what is typed.
- * @param {string} characters that the model knows
- * @param {(text: string) => void} onType
- */
-export function field(characters, onType) {
-  const status = make("small", { id: uniqueName(), role: "status" });
-  const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
-  const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
-  const name = make("span", { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
-  const element = make("label", { class: "heads-field" }, name, input);
-  input.addEventListener("input", () => onType(input.value));
-  /** @param {string} message @param {boolean} wrong */
-  const setStatus = (message, wrong) => {
-    put(status, { text: message, class: wrong ? "wrong" : "" });
-    put(input, { "aria-invalid": wrong });
-  };
-  /** Leave the field as it was typed if it reads as this text. @param {string} text */
-  const show = (text) => {
-    if (symbolsOf(input.value) !== text) input.value = text;
-  };
-  return { element, status, setStatus, show };
-}
 
 /** One symbol with its guess, which can be the query. @param {number} i @param {string} group @param {(query: number) => void} onChoose */
 function column(i, group, onChoose) {
@@ -72,7 +46,7 @@ export function line(onChoose) {
       columns = Array.from({ length: count }, (_, i) => columns[i] ?? column(i, group, onChoose));
       row.replaceChildren(...columns.map((each) => each.element));
       suppressShortcuts(row);
-      put(row, { style: `--wide: ${inRow(count, LINE_WIDE)}; --narrow: ${inRow(count, LINE_NARROW)}` });
+      put(row, { style: `--wide: ${columnsFor(count, LINE_WIDE)}; --narrow: ${columnsFor(count, LINE_NARROW)}` });
     }
     columns.forEach((each, i) => each.paint(reading, i === query, i >= trained));
   };

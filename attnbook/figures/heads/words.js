@@ -8,11 +8,7 @@ export const MOST = 32; // symbols: with more, a pair is too small to be seen
 /** What is typed, as symbols: blanks are left out, capitals are read as small letters. @param {string} typed */
 export const symbolsOf = (typed) => typed.replace(/\s/g, "").toLowerCase();
 
-/**
- * Why the model cannot read what is typed; nothing if it can.
- * @param {string} typed
- * @param {string} characters that the model knows, in their order
- */
+/** Why the model cannot read what is typed; nothing if it can. @param {string} typed @param {string} characters that it knows */
 export function refusal(typed, characters) {
   const symbols = [...symbolsOf(typed)];
   const wrong = [...typed].find((symbol) => !characters.includes(symbolsOf(symbol)));
@@ -29,11 +25,7 @@ export function warning(text, trained) {
   return `It was trained on ${trained} symbols at a time: positions from ${trained} on are new to it.`;
 }
 
-/**
- * Which symbols can be predicted: the one before occurred earlier, followed by the same one.
- * @param {string} text
- * @returns {boolean[]} one per symbol
- */
+/** Whether each symbol can be predicted: the one before occurred earlier, followed by the same one. @param {string} text */
 export function predictable(text) {
   return Array.from(text, (symbol, i) => {
     const last = i < 2 ? -1 : text.lastIndexOf(text[i - 1], i - 2);
@@ -70,9 +62,7 @@ const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixe
 
 /**
  * What the head in focus does with a key, or else for the query: where it attends most, and what it adds most to.
- * @param {Reading} reading
- * @param {number} query
- * @param {HeadAt} headAt
+ * @param {Reading} reading @param {number} query @param {HeadAt} headAt
  * @param {boolean} gone whether the head is removed
  * @param {number | null} key that the reader points at
  */
@@ -98,11 +88,7 @@ export function verdictOn({ text, guesses }, i) {
   return guesses[i] === text[i + 1] ? "right" : "wrong";
 }
 
-/**
- * What Python stored, as if the page had read it.
- * @param {Stored} stored
- * @returns {Reading}
- */
+/** What Python stored, as if the page had read it. @param {Stored} stored @returns {Reading} */
 export function readingOf(stored) {
   const { text, characters, guesses, chances, scores, added, focus } = stored;
   const heads = scores.map((layer) =>

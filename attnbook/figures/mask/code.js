@@ -215,13 +215,7 @@ const MAKERS = {
   transformers,
 };
 
-/**
- * The code for a library, or why there is none.
- * @param {Library} library
- * @param {Rules} rules
- * @param {OwnRule | null} own the reader's own rule
- * @returns {Snippet}
- */
+/** The code, or why there is none. @param {Library} library @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 export function snippet(library, rules, own = null) {
   return MAKERS[library](simplifyRules(rules), own);
 }

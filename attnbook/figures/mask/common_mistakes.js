@@ -149,11 +149,7 @@ export function nameOf(sizes, mask) {
   return plainRules(sizes).find(([, rules]) => same(visibleOf({ ...none, ...rules })))?.[0] ?? "";
 }
 
-/**
- * The number of pairs in which a mask differs from the goal, and the common mistake that explains it.
- * @param {Mask} mask
- * @param {Rules} wanted
- */
+/** In how many pairs a mask differs from the goal, and the common mistake that explains it. @param {Mask} mask @param {Rules} wanted */
 export function compareWithGoal(mask, wanted) {
   const differ = countDifferences(mask, visibleOf(wanted));
   const mistake = differ && commonMistakes(wanted).find((known) => countDifferences(mask, known.mask) === 0);

@@ -42,10 +42,8 @@ export function documentsOf(boundaries, count) {
 
 /**
  * A slider for one number; its range follows the rules.
- * @param {string} name
- * @param {(rules: Rules) => [low: number, high: number, now: number, text: string]} where
- * @param {(value: number) => void} onInput
- * @returns {Control}
+ * @param {string} name @param {(rules: Rules) => [low: number, high: number, now: number, text: string]} where
+ * @param {(value: number) => void} onInput @returns {Control}
  */
 function number(name, where, onInput) {
   const control = slider(name, { min: 0, max: 1, step: 1 }, onInput);
@@ -62,18 +60,13 @@ function number(name, where, onInput) {
 /** @param {Model<Traits>} model @param {Set} set */
 function sizes(model, set) {
   const most = 32;
-  return [
+  return /** @type {const} */ (["num_queries", "num_keys"]).map((name) =>
     number(
-      "num_queries",
-      ({ num_queries }) => [1, most, num_queries, String(num_queries)],
-      (num_queries) => set(resizeRules(rulesOf(model), { num_queries })),
+      name,
+      (rules) => [1, most, rules[name], String(rules[name])],
+      (value) => set(resizeRules(rulesOf(model), { [name]: value })),
     ),
-    number(
-      "num_keys",
-      ({ num_keys }) => [1, most, num_keys, String(num_keys)],
-      (num_keys) => set(resizeRules(rulesOf(model), { num_keys })),
-    ),
-  ];
+  );
 }
 
 /** @param {Model<Traits>} model @param {Set} set */

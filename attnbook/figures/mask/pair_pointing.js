@@ -16,12 +16,7 @@ function queryAt(at, clientY, rules) {
   return gapOf(rules) + Math.min(rules.num_queries - 1, Math.max(0, row));
 }
 
-/**
- * Light the key that is pointed at in `root`, and find the query.
- * @param {HTMLElement} root
- * @param {() => Rules} rulesNow
- * @param {() => void} onPoint
- */
+/** Light the key pointed at, and find the query. @param {HTMLElement} root @param {() => Rules} rulesNow @param {() => void} onPoint */
 export function pairPointing(root, rulesNow, onPoint) {
   let pair = NOWHERE;
   const point = (/** @type {Pair} */ to) => {

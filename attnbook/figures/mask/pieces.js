@@ -1,6 +1,6 @@
 // The parts of the mask figure: the map of pairs, its data table, the code to copy.
 /** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
-import { make, put, withCode } from "../shared/elements.js";
+import { make, put, stretched, withCode } from "../shared/elements.js";
 import { heatmap, paintNames } from "../shared/heatmap.js";
 import { foldedTables } from "../shared/tables.js";
 import { LIBRARIES, snippet } from "./code.js";
@@ -60,19 +60,11 @@ function queryButtons(onPoint, word) {
   return { element, paint };
 }
 
-/**
- * The map of all pairs: a row for each query, a column for each key.
- * @param {string} title
- * @param {(pair: Pair) => void} [onPoint] for a map whose rows are buttons
- */
+/** A row for each query, a column for each key. @param {string} title @param {(pair: Pair) => void} [onPoint] if rows are buttons */
 export function pairsMap(title, onPoint) {
   const buttons = onPoint && queryButtons(onPoint, title ? "" : "query ");
   const shapes = ["cell-edges", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
-  const marks = make(
-    "svg:svg",
-    { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-outlines mask-marks" },
-    ...shapes,
-  );
+  const marks = stretched(null, "heat-outlines mask-marks", ...shapes);
   const map = heatmap({ rowNames: buttons?.element, over: [marks], scale: false });
   const [positions, counts] = ["heat-columns positions", "heat-rows counts"].map((name) =>
     make("div", { class: name, "aria-hidden": true }),
@@ -207,11 +199,7 @@ function withComments(text) {
   return text.split(/(#.*)/).map((part, i) => (i % 2 ? make("i", { text: part }) : document.createTextNode(part)));
 }
 
-/**
- * The code for one library at a time.
- * @param {(library: Library) => void} onChoose
- * @param {boolean} isOpen else it folds
- */
+/** The code for one library. @param {(library: Library) => void} onChoose @param {boolean} isOpen else it folds */
 export function codeBox(onChoose, isOpen) {
   const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
   choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));

@@ -1,8 +1,9 @@
 // The reader's own rule, which the page's Python or a notebook's kernel runs.
-/** @import { Model, Runner } from "../shared/types" */
+/** @import { Model } from "../shared/types" */
 /** @import { RuleResult, OwnRule, Traits } from "./types" */
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
-import { canLoadScript, loadScript } from "../shared/lazy_scripts.js";
+import { canLoadScript, lazyPython } from "../shared/lazy_scripts.js";
+import { setterOf } from "../shared/mount.js";
 import { compareWithGoal, nameOf } from "./common_mistakes.js";
 import { isVectorized, programOf, tableFrom } from "./rule_parser.js";
 import { describeCounts, partsOf, rulesOf, tableOf } from "./rules.js";
@@ -31,21 +32,14 @@ export function describeOwnRule(model) {
 
 /** Runs the reader's rule in the page's Python, the newest one only. @param {Model<Traits>} model */
 function evaluation(model) {
-  /** @type {Runner | null} */
-  let python = null;
+  const python = lazyPython();
   let newest = 0;
-  const start = async () => {
-    const { Python } = await loadScript("python");
-    python ??= new Python();
-    await python.start();
-    return python;
-  };
   /** @returns {Promise<RuleResult>} */
   const evaluate = async () => {
     const [text, rules] = [model.get("predicate"), rulesOf(model)];
     if (!text.trim()) return { table: null, error: "" };
     try {
-      const runner = await start();
+      const runner = await python.start();
       runner.stop(); // what ran for an older rule
       const answer = await runner.ask({ code: programOf(text, rules), called: "rows", calls: [[]] });
       return tableFrom(text, rules, answer);
@@ -58,11 +52,9 @@ function evaluation(model) {
     const mine = newest;
     const { table, error } = await evaluate();
     if (mine !== newest) return;
-    model.set("error", error);
-    model.set("table", table);
-    model.save_changes();
+    setterOf(model)({ error, table });
   };
-  return { start: () => start().catch(() => {}), run, close: () => python?.close() };
+  return { start: () => python.start().catch(() => {}), run, close: python.close };
 }
 
 /** The text field of the rule. @param {string} hint the id of the line that explains */
@@ -90,8 +82,7 @@ export function ownRule(model) {
   const run = () => {
     clearTimeout(waiting);
     written = field.value;
-    model.set("predicate", written);
-    model.save_changes();
+    setterOf(model)({ predicate: written });
     python?.run();
   };
   field.addEventListener("input", () => {

@@ -120,10 +120,7 @@ function describeValue(value) {
 
 /**
  * The table of Python's answer, or an error. A `~` turns True into -2: its last bit is the truth value.
- * @param {string} text
- * @param {Rules} rules
- * @param {RunResult} answer
- * @returns {RuleResult}
+ * @param {string} text @param {Rules} rules @param {RunResult} answer @returns {RuleResult}
  */
 export function tableFrom(text, { num_queries, num_keys }, answer) {
   if (answer.stopped) return { table: null, error: STOPPED[answer.stopped] };

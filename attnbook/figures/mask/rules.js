@@ -1,18 +1,7 @@
 // Which positions may attend to which, as `MaskRules` of attnbook/masking/interop.py. Pure functions.
 /** @import { Model } from "../shared/types" */
 /** @import { Mask, Pair, Part, Rules, Sees, Traits } from "./types" */
-
-const NAMES = /** @type {const} */ ([
-  "num_queries",
-  "num_keys",
-  "valid_len",
-  "start",
-  "causal",
-  "back",
-  "ahead",
-  "documents",
-  "prefix",
-]);
+import { joinWithAnd } from "../shared/controls.js";
 
 /** No rule at all. @type {Pick<Rules, "valid_len" | "start" | "causal" | "back" | "ahead" | "documents" | "prefix">} */
 export const NOTHING = {
@@ -24,6 +13,8 @@ export const NOTHING = {
   documents: null,
   prefix: null,
 };
+
+const NAMES = /** @type {(keyof Rules)[]} */ (["num_queries", "num_keys", ...Object.keys(NOTHING)]);
 
 /** The current rules. @param {Model<Traits>} model @returns {Rules} */
 export function rulesOf(model) {
@@ -82,11 +73,7 @@ export function intersection(mask, other) {
   return other ? mask.map((row, i) => row.map((sees, k) => sees && other[i][k])) : mask;
 }
 
-/**
- * Each key's position in its own text, and null for left padding: counted from 0 in each document.
- * @param {Rules} rules
- * @returns {(number | null)[]}
- */
+/** Each key's position in its own text, or null for left padding. @param {Rules} rules @returns {(number | null)[]} */
 export function positionsOf({ num_keys, start, documents }) {
   /** @type {Map<number, number>} */
   const next = new Map();
@@ -137,11 +124,6 @@ export function describeCounts(mask) {
   return `${visible} of ${pairs} pairs are visible (${Math.round((100 * visible) / pairs)} %).`;
 }
 
-/** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
-export function joinWithAnd(things) {
-  return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
-}
-
 /** What happens to the queries that see nothing, named by their positions. @param {Rules} rules @param {Mask} mask */
 export function describeEmptyRows(rules, mask) {
   const gap = gapOf(rules);
@@ -172,12 +154,7 @@ function joinRanges(numbers) {
   return joinWithAnd(ranges.flat());
 }
 
-/**
- * Which keys a query sees, and why not this key.
- * @param {Rules} rules
- * @param {Mask | null} table of the reader's own rule
- * @param {Pair} pair whose query is one
- */
+/** Which keys a query sees, and why not this key. @param {Rules} rules @param {Mask | null} table @param {Pair} pair */
 export function describePair(rules, table, pair) {
   const [query, key] = [Number(pair.query), pair.key];
   const i = query - gapOf(rules);

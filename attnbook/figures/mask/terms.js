@@ -29,8 +29,7 @@ export const minus = (number) => (number ? ` - ${number}` : "");
 
 /**
  * The rules between a query's position and a key's.
- * @param {Rules} rules
- * @param {OwnRule | null} own
+ * @param {Rules} rules @param {OwnRule | null} own
  * @param {string} index the expression that indexes the reader's table
  * @returns {Rule[]}
  */

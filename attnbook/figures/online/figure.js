@@ -33,7 +33,7 @@ function sumsOf(values) {
 function correctionChoice(model) {
   const box = make("input", { type: "checkbox" });
   box.addEventListener("change", () => setterOf(model)({ corrected: !box.checked }));
-  const element = make("label", { class: "choice" }, box, make("span", { text: "without the correction" }));
+  const element = make("label", { class: "to-tick" }, box, make("span", { text: "without the correction" }));
   return { element, paint: (/** @type {boolean} */ corrected) => Object.assign(box, { checked: !corrected }) };
 }
 

@@ -22,7 +22,11 @@ const padded = (parts, slots, none) => [...parts, ...new Array(slots - parts.len
 
 /** Texts below the keys' bars. @param {string} name @param {HTMLElement[]} cells @param {string} className */
 function labelRow(name, cells, className = "") {
-  return line(className, make("span", { class: "name", text: name }), make("div", { class: "cells" }, ...cells));
+  return line(
+    className,
+    make("span", { class: "name", text: name }),
+    make("div", { class: "cells per-key" }, ...cells),
+  );
 }
 
 /** A number for each key, where they fit. @param {string} name @param {string[]} texts @param {number} slots */
@@ -43,12 +47,7 @@ export function valueRow(values, slots) {
   return keyRow("value", texts, slots);
 }
 
-/**
- * The scores over the axis of keys, the highest so far, and the blocks below.
- * @param {number[]} scores
- * @param {number} block
- * @param {number} slots
- */
+/** The scores, the highest so far, and the blocks below. @param {number[]} scores @param {number} block @param {number} slots */
 export function scoreBand(scores, block, slots) {
   const steps = slots / block;
   const drawn = bars(slots, "bars");
@@ -76,12 +75,7 @@ export function scoreBand(scores, block, slots) {
   return { element: band.element, paint };
 }
 
-/**
- * A sum in three rows, below its title: before the step, corrected, and with the new block.
- * @param {Sum} sum
- * @param {number} slots
- * @param {Ends} ends of its axis, at every step
- */
+/** A sum in three rows: before the step, corrected, with the new block. @param {Sum} sum @param {number} slots @param {Ends} ends */
 export function sumRows({ title, of, now }, slots, ends) {
   const soon = ["nothing yet", "shrinks if highest rises", "grows with each block"];
   const rows = ["before", "rescaled", "powers"].map((kind) => {
@@ -112,10 +106,7 @@ export function sumRows({ title, of, now }, slots, ends) {
 
 /**
  * The output so far as the sum that it is, and below it that of a plain softmax of the same keys.
- * @param {number[]} scores
- * @param {number[][]} values
- * @param {number} block
- * @param {number} slots
+ * @param {number[]} scores @param {number[][]} values @param {number} block @param {number} slots
  * @param {Carried[][]} walks
  */
 export function outputRows(scores, values, block, slots, walks) {
@@ -151,12 +142,7 @@ export function outputRows(scores, values, block, slots, walks) {
   return { element, paint };
 }
 
-/**
- * The numbers behind the picture: of the keys, and of each step so far.
- * @param {number[]} scores
- * @param {number[][]} values
- * @param {number} steps
- */
+/** The numbers of the keys, and of each step. @param {number[]} scores @param {number[][]} values @param {number} steps */
 export function numberTables(scores, values, steps) {
   const size = values[0].length;
   /** @param {string} name */

@@ -1,6 +1,7 @@
 // The online softmax as pure functions, in double precision.
 /** @import { Carried } from "./types" */
 import { maskedSoftmax, pool } from "../shared/attention.js";
+import { span } from "../shared/key_axis.js";
 
 /** @param {number[]} numbers */
 const sumOf = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
@@ -54,23 +55,12 @@ export function outputOf({ total, weighted }) {
   return weighted.map((sum) => sum / (total || 1));
 }
 
-/**
- * The output of a plain softmax over the first keys.
- * @param {number[]} scores
- * @param {number[][]} values
- * @param {number} count how many of them; none gives 0
- */
+/** The output of a plain softmax over the first keys. @param {number[]} scores @param {number[][]} values @param {number} count */
 export function plainSoftmax(scores, values, count) {
   return pool(maskedSoftmax(scores, Math.min(count, scores.length)), values);
 }
 
-/**
- * The ends of the axis of a carried number, over all steps, with and without the correction.
- * @param {number[][]} parts the parts of each sum
- * @returns {[number, number]}
- */
+/** The ends of the axis of a carried number. @param {number[][]} parts of each sum @returns {[number, number]} */
 export function reachOf(parts) {
-  const low = Math.min(0, ...parts.map((row) => sumOf(row.filter((x) => x < 0))));
-  const high = Math.max(0, ...parts.map((row) => sumOf(row.filter((x) => x > 0))));
-  return low === high ? [0, 1] : [low, high];
+  return span(parts.flatMap((row) => [sumOf(row.filter((x) => x < 0)), sumOf(row.filter((x) => x > 0))]));
 }

@@ -23,12 +23,7 @@ function formatCorrection(old, highest) {
   return `× e^(${decimals(old)} − ${decimals(highest)})`.replace("− -", "+ ").replaceAll(" ", "\u00a0");
 }
 
-/**
- * What the step did.
- * @param {Carried[]} walk
- * @param {number} step
- * @param {boolean} corrected
- */
+/** What the step did. @param {Carried[]} walk @param {number} step @param {boolean} corrected */
 export function describeStep(walk, step, corrected) {
   if (step === 0) return "Nothing is read yet. Press Next to read the first block.";
   const [old, now] = [walk[step - 1], walk[step]];
@@ -43,9 +38,7 @@ export function describeStep(walk, step, corrected) {
 
 /**
  * A key's numbers.
- * @param {number} key
- * @param {number} score
- * @param {number[]} value
+ * @param {number} key @param {number} score @param {number[]} value
  * @param {Carried | null} carried the numbers after the step, if the key is read
  */
 export function describeKey(key, score, value, carried) {
@@ -55,11 +48,7 @@ export function describeKey(key, score, value, carried) {
   return `${start}, power ${decimals(power)}, weight ${decimals(power / carried.total)}`;
 }
 
-/**
- * How the output so far compares.
- * @param {number[]} error
- * @param {boolean} last whether all is read
- */
+/** How the output so far compares. @param {number[]} error @param {boolean} last whether all is read */
 export function describeError(error, last) {
   if (error.some((x) => x !== 0)) return `error ${formatVector(error)}`;
   return last ? "the same: error 0" : "error 0";

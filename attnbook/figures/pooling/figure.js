@@ -1,6 +1,6 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
-/** @import { Model, Place, Point, Shown, Slider } from "../shared/types" */
-/** @import { Answer, Layout } from "./types" */
+/** @import { Model, Place, Point, Slider } from "../shared/types" */
+/** @import { Answer, Layout, Traits } from "./types" */
 import { arrangeControls } from "../shared/arrangement.js";
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
 import { fromLeft, lineKey, ruler, settingRow, ticks } from "../shared/axes.js";
@@ -16,55 +16,26 @@ import { formatExact, keyWalk, numbersOf, scorePicture, valuePicture, weightPict
 const SCORE = "-(q - k)² / (2 width²)";
 const END = 2.5; // percent of an axis on a phone: a character
 
-/**
- * The traits of the figure.
- * @typedef {Shown & {
- *   points: Point[],
- *   query: number,
- *   width: number,
- *   axis: [low: number, high: number, step: number],
- *   widths: number[],
- *   truth: Point[],
- *   key_name: string,
- *   value_name: string,
- * }} Traits
- */
-
 // What is shown: pure functions of the model's traits.
 
-/**
- * The query at a step of its slider: a round number.
- * @param {[number, number, number]} axis where it begins and ends, and the step
- * @param {number} at
- */
+/** The query at a step of its slider: a round number. @param {[number, number, number]} axis @param {number} at */
 export function queryAt([low, , step], at) {
   return Number(((Math.round(low / step) + at) * step).toPrecision(12));
 }
 
-/**
- * The step of the width's slider that is nearest to a width, by their ratio.
- * @param {number[]} widths one for each step
- * @param {number} width
- */
+/** The step of the width's slider that is nearest to a width, by their ratio. @param {number[]} widths @param {number} width */
 export function stepOf(widths, width) {
   const off = widths.map((one) => Math.abs(Math.log(one / width)));
   return off.indexOf(Math.min(...off));
 }
 
-/**
- * The last step of each slider.
- * @param {Model<Traits>} model
- */
+/** The last step of each slider. @param {Model<Traits>} model */
 export function stepsOf(model) {
   const [low, high, step] = model.get("axis");
   return { queries: Math.round((high - low) / step), widths: model.get("widths").length - 1 };
 }
 
-/**
- * A function that gives scores, weights and output of a query.
- * @param {Model<Traits>} model
- * @returns {(query: number, width: number) => Answer}
- */
+/** Gives scores, weights and output of a query. @param {Model<Traits>} model @returns {(query: number, width: number) => Answer} */
 function kernel(model) {
   const keys = model.get("points").map(([key]) => key);
   const values = model.get("points").map(([, value]) => [value]);
@@ -82,8 +53,7 @@ export function rowOf(model) {
 
 /**
  * The output at each step of the query's slider, and how large the largest weight usually is.
- * @param {Model<Traits>} model
- * @returns {{curve: Point[], usual: number}}
+ * @param {Model<Traits>} model @returns {{curve: Point[], usual: number}}
  */
 export function sweep(model) {
   const [axis, width, answer] = [model.get("axis"), model.get("width"), kernel(model)];
@@ -100,11 +70,7 @@ export function describeSharing(weights) {
   return count === "1.0" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
 }
 
-/**
- * What all pieces draw with: the points, from left to right, their colors and the axis.
- * @param {Model<Traits>} model
- * @returns {Layout}
- */
+/** The points, from left to right, their colors and the axis. @param {Model<Traits>} model @returns {Layout} */
 function layoutOf(model) {
   const [given, truth] = [model.get("points"), model.get("truth")];
   const order = given.map((_, i) => i).sort((a, b) => given[a][0] - given[b][0]);

@@ -4,7 +4,7 @@
 import { curve, dotAt, fromTop, plot, segment, ticks } from "../shared/axes.js";
 import { short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
@@ -15,12 +15,7 @@ export const formatExact = (number) => String(Number(number.toPrecision(10)));
 /** To a hundredth of a percent: smaller changes are invisible and need no repaint. @param {number} percent */
 const roundPercent = (percent) => Math.round(percent * 100) / 100;
 
-/**
- * The highest and lowest of all values, with a little room.
- * @param {Point[]} points
- * @param {Point[]} truth
- * @returns {Ends}
- */
+/** The highest and lowest value, with a little room. @param {Point[]} points @param {Point[]} truth @returns {Ends} */
 function heights(points, truth) {
   const all = [...points, ...truth].map(([, y]) => y);
   const [low, high] = [Math.min(...all), Math.max(...all)];
@@ -35,11 +30,7 @@ function parts({ keys, colors, x }, className) {
   );
 }
 
-/**
- * A graph over the axis, with a spot behind it at the key pointed at.
- * @param {string} className
- * @param {...Element} children
- */
+/** A graph with a spot behind it at the key pointed at. @param {string} className @param {...Element} children */
 function keyPlot(className, ...children) {
   const spot = segment("spot", { y1: 0, y2: 100 });
   const point = (/** @type {number} */ x) => put(spot, { x1: x, x2: x });
@@ -115,11 +106,7 @@ export function valuePicture(layout) {
   return { ...axes, paint };
 }
 
-/**
- * A slider that selects a key by keyboard: keys may be too close for buttons.
- * @param {Layout} layout
- * @param {(key: number) => void} onPoint
- */
+/** A slider for the keyboard: keys may be too close for buttons. @param {Layout} layout @param {(key: number) => void} onPoint */
 export function keyWalk({ keys, names, formatKey }, onPoint) {
   const range = { min: 0, max: keys.length - 1, step: 1, value: 0 };
   const walk = make("input", { type: "range", class: "key-walk", "aria-label": "key", ...range });
@@ -137,7 +124,7 @@ export function keyWalk({ keys, names, formatKey }, onPoint) {
 /** The numbers behind the picture, from left to right. @param {Layout} layout */
 export function numbersOf({ points, names, order }) {
   const heads = ["point", ...names, "score", "weight"];
-  const rows = [...points.map((_, i) => tableRow(heads.length - 1, i)), tableRow(heads.length - 1)];
+  const rows = [...points.map((_, i) => tableRow(heads.length - 1, i)), totalRow(heads.length - 1)];
   const caption = make("caption");
   const element = foldedTables([titledTable(caption, heads, rows)]);
   /** @param {Answer} row */

@@ -1,5 +1,16 @@
 // The types of the pooling figure, for tsc only.
-import type { Ends, Point } from "../shared/types";
+import type { Ends, Point, Shown } from "../shared/types";
+
+export interface Traits extends Shown {
+  points: Point[];
+  query: number;
+  width: number;
+  axis: [low: number, high: number, step: number];
+  widths: number[];
+  truth: Point[];
+  key_name: string;
+  value_name: string;
+}
 
 /** What all parts draw with, from left to right; `order` has the index of each point in the trait. */
 export interface Layout {

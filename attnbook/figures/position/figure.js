@@ -24,12 +24,7 @@ export function sentence(name, { products, dot }) {
   return `${name} = ${products.length > 1 ? `${sum} ≈ ` : ""}${formatSum([dot])}`;
 }
 
-/**
- * The sliders: one moves both positions, the other their distance on the chart's axis.
- * @param {Fixed} fixed
- * @param {number} positions
- * @param {(changes: Partial<Traits>) => void} set
- */
+/** One moves both positions, the other their distance. @param {Fixed} fixed @param {number} positions @param {(changes: Partial<Traits>) => void} set */
 function sliders(fixed, positions, set) {
   const { names, note } = wordsOf(fixed);
   const both = slider("move both positions", { min: 0, max: positions - 1, step: 1 }, (start) => set({ start }));

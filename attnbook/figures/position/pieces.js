@@ -6,7 +6,7 @@ import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { span } from "../shared/key_axis.js";
 import { stage } from "../shared/stage.js";
-import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
 import { distancesOf, sweep } from "./rotation.js";
 
 const FACE = 44; // of 50: the length of the longest hand
@@ -54,11 +54,7 @@ function wedge(tips) {
   return `M0 0L${ax} ${ay}A${WEDGE} ${WEDGE} 0 0 ${sweepFlag} ${bx} ${by}Z`;
 }
 
-/**
- * A clock for one pair of numbers: both hands, their numbers, and their part of the dot product.
- * @param {number} pair
- * @param {number} scale
- */
+/** A clock for one pair: hands, numbers, and their part of the dot product. @param {number} pair @param {number} scale */
 function clock(pair, scale) {
   const slice = make("svg:path", { class: "wedge" });
   const hands = [0, 1].map(hand);
@@ -123,7 +119,7 @@ export function chart(fixed) {
 /** The numbers behind the picture. @param {Fixed} fixed @param {string[]} names of the two vectors */
 export function numberTables(fixed, names) {
   const [caption, far] = [make("caption"), make("caption")];
-  const rows = Array.from({ length: fixed.size + 1 }, () => tableRow(3));
+  const rows = [...Array.from({ length: fixed.size }, () => tableRow(3)), totalRow(3)];
   const distances = distancesOf(fixed.reach).map(() => tableRow(1));
   const element = foldedTables([
     titledTable(caption, ["number", ...names, "product"], rows),

@@ -8,7 +8,7 @@ import { make, put } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
-import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
 import { bandsOf, FEW, halvesOf, SIDES } from "./panels.js";
 
 /** @type {[keyof Measures, string][]} */
@@ -45,7 +45,7 @@ function chart(halves, sizes, queries, onChoose) {
   const curves = SIDES.map(({ name }) => curve(name));
   const dots = SIDES.map(() => segment("dot"));
   const marker = segment("marker", { y1: 0, y2: 100 });
-  const grid = [0, 0.5, 1].map((y) => segment("grid", { x1: 0, x2: 100, y1: top(y), y2: top(y) }));
+  const grid = [0, 0.5, 1].map((y) => segment("grid-line", { x1: 0, x2: 100, y1: top(y), y2: top(y) }));
   const picture = graph("sweep", ...grid, marker, ...curves.map((line) => line.element), ...dots);
   const [below, vertical] = [ruler("below"), ruler("vertical")];
   const control = slider("d", { min: 0, max: sizes.length - 1, step: 1 }, (step) => onChoose(sizes[step]));
@@ -89,7 +89,7 @@ function numberTables(labels, halves, sizes) {
   /** @param {...string} parts */
   const columns = (...parts) => SIDES.flatMap(({ formula }) => parts.map((part) => `${formula}: ${part}`));
   const caption = make("caption");
-  const keyRows = [...labels.map((_, key) => tableRow(4, key)), tableRow(4)];
+  const keyRows = [...labels.map((_, key) => tableRow(4, key)), totalRow(4)];
   const measureRows = MEASURES.map(() => tableRow(4));
   const sizeRows = sizes.map(() => tableRow(2));
   sizeRows.forEach((row, step) =>
@@ -121,11 +121,7 @@ function numberTables(labels, halves, sizes) {
   return { element, paint };
 }
 
-/**
- * Which query the bars belong to.
- * @param {number} count
- * @param {(query: number) => void} onChoose
- */
+/** Which query the bars belong to. @param {number} count @param {(query: number) => void} onChoose */
 function queryChoice(count, onChoose) {
   const options = Array.from({ length: count }, (_, i) => make("option", { value: i, text: `query ${i}` }));
   const select = make("select", { "aria-label": "query" }, ...options);

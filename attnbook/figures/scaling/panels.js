@@ -34,12 +34,7 @@ export function describeEntropy(bits) {
 /** @param {number[]} numbers */
 const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
 
-/**
- * Scores, weights and measures of one half, at one d.
- * @param {number[][]} dots dot products: [query][key]
- * @param {number} divisor
- * @returns {Half}
- */
+/** Scores, weights and measures of one half. @param {number[][]} dots [query][key] @param {number} divisor @returns {Half} */
 export function halfOf(dots, divisor) {
   const scores = dots.map((row) => row.map((dot) => dot / divisor));
   const weights = scores.map((row) => maskedSoftmax(row, row.length));

@@ -7,30 +7,21 @@ import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { stepper } from "../shared/stepper.js";
 import { foldedTables, tableHead } from "../shared/tables.js";
-import { axisPosition, formatNumber, indexOf, sized } from "./layout.js";
+import { axisPosition, formatNumber, indexedName, indexOf, sized } from "./layout.js";
 import { describeMeeting, productOf } from "./matrix_product.js";
-import { drawing, indexedName, legend, measureOf } from "./pieces.js";
+import { drawing, legend, measureOf } from "./pieces.js";
 
 const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
 const [MOST_AT_ONCE, PAUSE] = [512, 150]; // cells of a table, ms
 
-/**
- * A line's code, split around the part in focus if that part occurs once.
- * @param {string} source
- * @param {Pick<Step, "name" | "part">} step
- */
+/** A line's code, split around the part in focus. @param {string} source @param {Pick<Step, "name" | "part">} step */
 export function cutSource(source, { name, part }) {
   const at = part ? source.indexOf(name) : -1;
   if (at < 0 || source.indexOf(name, at + 1) >= 0) return [source, "", ""];
   return [source.slice(0, at), name, source.slice(at + name.length)];
 }
 
-/**
- * The source line by line; a line with steps is a button that goes to its first step.
- * @param {Section[]} sections
- * @param {Step[]} steps
- * @param {(step: number) => void} onChoose
- */
+/** A line with steps goes to its first step. @param {Section[]} sections @param {Step[]} steps @param {(step: number) => void} onChoose */
 function sourceOf(sections, steps, onChoose) {
   /** @param {number} section @param {number} number */
   const first = (section, number) => steps.findIndex((step) => step.section === section && step.line === number);
@@ -74,11 +65,7 @@ function sourceOf(sections, steps, onChoose) {
   return { element, paint };
 }
 
-/**
- * Scroll only this box until one of its lines is visible, below the title that sticks to the top.
- * @param {Element} line
- * @param {Element} box
- */
+/** Scroll only this box until a line is visible, below the title at its top. @param {Element} line @param {Element} box */
 function reveal(line, box) {
   const [inner, outer] = [line.getBoundingClientRect(), box.getBoundingClientRect()];
   const title = line.parentElement?.firstElementChild?.clientHeight ?? 0;
@@ -159,12 +146,7 @@ function setCellSize(element, sizes, rows) {
   set("--least", `${Math.max(...sizes.map(({ least }) => least))}px`);
 }
 
-/**
- * The indices of a number in another list; none for booleans.
- * @param {Numeric[]} list
- * @param {Numeric} number
- * @param {Kind} kind
- */
+/** The indices of a number in another list. @param {Numeric[]} list @param {Numeric} number @param {Kind} kind */
 function indicesOf(list, number, kind) {
   if (kind === "bool") return [];
   return list.flatMap((each, flatIndex) => (each === number ? [flatIndex] : []));
@@ -216,10 +198,7 @@ function stepTable(steps, sections) {
   return { table, paint };
 }
 
-/**
- * The numbers of the step in focus, one row along the last axis each.
- * @param {Model<Traits>} model
- */
+/** The numbers of the step in focus, one row along the last axis each. @param {Model<Traits>} model */
 function numberTable(model) {
   const caption = make("caption");
   const table = make("table", { class: "number-table" }, caption);

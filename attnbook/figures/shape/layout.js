@@ -1,6 +1,7 @@
 // The positions of a tensor's numbers, and the colour of each. Nothing here touches the page.
 /** @import { Point } from "../shared/types" */
 /** @import { BlockLabel, Numeric, Kind, Layout, Shaped } from "./types" */
+import { decimals } from "../shared/controls.js";
 
 export const LEVELS = 16; // shades on either side of zero
 export const RAGGED = -1; // means a size that differs from row to row
@@ -29,12 +30,7 @@ export function layoutOf(shape) {
   };
 }
 
-/**
- * How far from the left and from the top a number's cell is.
- * @param {Layout} layout
- * @param {number} flatIndex in the flat list
- * @returns {Point}
- */
+/** How far from the left and the top a cell is. @param {Layout} layout @param {number} flatIndex @returns {Point} */
 export function cellPosition(layout, flatIndex) {
   const { across, down, sideBySide, stepRight, stepDown } = layout;
   const matrix = Math.floor(flatIndex / (across * down));
@@ -42,12 +38,7 @@ export function cellPosition(layout, flatIndex) {
   return [(matrix % sideBySide) * stepRight + (flatIndex % across), Math.floor(matrix / sideBySide) * stepDown + row];
 }
 
-/**
- * The index of the number whose cell is at a point of the drawing; null between matrices and outside.
- * @param {Layout} layout
- * @param {number} x
- * @param {number} y
- */
+/** The index of the number at a point; null where there is none. @param {Layout} layout @param {number} x @param {number} y */
 export function indexAt(layout, x, y) {
   const { across, down, sideBySide, stacked, stepRight, stepDown } = layout;
   const [column, row] = [Math.floor(x / stepRight), Math.floor(y / stepDown)];
@@ -93,6 +84,12 @@ export function indicesByLevel(numbers, kind, scale) {
   return found;
 }
 
+/** A number's tensor and index, such as "scores[0, 1]". @param {Shaped & {name: string}} step @param {number} flatIndex */
+export function indexedName(step, flatIndex) {
+  const index = indexOf(flatIndex, step.shape);
+  return index.length ? `${step.name}[${index.join(", ")}]` : step.name;
+}
+
 /** The name of an axis: its symbol, or its number where it has none. @param {Shaped} step @param {number} axis */
 export function axisName({ shape, symbols }, axis) {
   return symbols[axis] === String(shape[axis]) ? `axis ${axis}` : symbols[axis];
@@ -120,10 +117,8 @@ export function formatNumber(number, kind) {
   if (kind === "bool") return number ? "True" : "False";
   if (kind === "int") return String(number);
   const value = Number(number);
-  if (value === 0) return "0";
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "-∞";
-  const size = Math.abs(value);
-  return size >= 1e5 || size < 5e-4 ? value.toExponential(1) : value.toFixed(3);
+  return decimals(value);
 }
 
 /**

@@ -32,11 +32,7 @@ export function meetingOf({ shape, product: { first, second, turned } }, flatInd
   };
 }
 
-/**
- * The matrix of a factor that belongs to a number of the product; axes of size 1 are broadcast.
- * @param {Factor} factor
- * @param {number[]} target the number's index
- */
+/** A factor's matrix for a number of the product; size 1 is broadcast. @param {Factor} factor @param {number[]} target its index */
 function matrixOf({ shape }, target) {
   const leading = shape.slice(0, -2);
   const index = leading.map((size, axis) => (size === 1 ? 0 : target[target.length - shape.length + axis]));
@@ -56,8 +52,7 @@ export function describeMeeting(step, flatIndex) {
 /**
  * One matrix of a product, with the rows of one factor to its left and the columns of the other
  * above it, and the row and column of one number as a sum and in a table.
- * @param {Step & {product: Product}} step
- * @param {Numeric[][]} numbers
+ * @param {Step & {product: Product}} step @param {Numeric[][]} numbers
  * @param {HTMLTableElement} table to be filled
  */
 export function productOf(step, numbers, table) {
@@ -121,12 +116,7 @@ function matrixAt([x, y], shape, numbers, factor) {
   return make("svg:g", { transform: `translate(${x} ${y})` }, ...shapes, frames(layout));
 }
 
-/**
- * A row, a column, their products and the sum: as a table, and in words.
- * @param {Step & {product: Product}} step
- * @param {Numeric[][]} numbers
- * @param {HTMLTableElement} table
- */
+/** A row, a column, their products and the sum. @param {Step & {product: Product}} step @param {Numeric[][]} numbers @param {HTMLTableElement} table */
 function meetingTable({ product }, numbers, table) {
   const [first, second] = [product.first, product.second].map((factor) => numbers[factor.numbers]);
   const length = product.first.shape.at(-1) ?? 0;

@@ -8,7 +8,6 @@ import {
   cellPosition,
   formatNumber,
   indexAt,
-  indexOf,
   indicesByLevel,
   LEVELS,
   layoutOf,
@@ -45,12 +44,7 @@ const SIGNS = {
   "-Infinity": ([x, y]) => `M${tidy(x + 0.25)} ${tidy(y + 0.5)}h.5`,
 };
 
-/**
- * The cells of a tensor: one shape per colour, because thousands of elements would be slow.
- * @param {Layout} layout
- * @param {Numeric[]} numbers
- * @param {Pick<Step, "kind" | "scale">} step
- */
+/** One shape per colour: thousands would be slow. @param {Layout} layout @param {Numeric[]} numbers @param {Pick<Step, "kind" | "scale">} step */
 export function cellShapes(layout, numbers, { kind, scale }) {
   const shapes = [];
   for (const [level, flatIndices] of indicesByLevel(numbers, kind, scale)) {
@@ -102,12 +96,7 @@ function rowNumbersOf({ down, stacked, stepDown }, cell) {
   );
 }
 
-/**
- * The names of the matrices: above each column of them, and to the left of each row.
- * @param {Step} step
- * @param {Layout} layout
- * @param {number} cell px
- */
+/** The names of matrices, above columns and left of rows. @param {Step} step @param {Layout} layout @param {number} cell px */
 function blockLabelsOf(step, layout, cell) {
   const { stackAxes, stepRight, stepDown } = layout;
   const count = step.shape.length;
@@ -126,11 +115,7 @@ function blockLabelsOf(step, layout, cell) {
   return { tops: spans(tops), sides: [...spans(sides), ...rowNumbers], edge, unnamed };
 }
 
-/**
- * The names of the axes: rows, columns, and the matrices side by side if no label names them.
- * @param {Step} step
- * @param {string} unnamed "" if a label says so
- */
+/** The names of the axes. @param {Step} step @param {string} unnamed axis that no label names; "" for none */
 function axesLine(step, unnamed) {
   const last = step.shape.length - 1;
   const parts = [
@@ -143,8 +128,7 @@ function axesLine(step, unnamed) {
 
 /**
  * How large a drawing is: its cells, and its labels in px.
- * @param {Step} step
- * @param {Numeric[]} numbers
+ * @param {Step} step @param {Numeric[]} numbers
  * @param {number} [shared] how many rows share the height, if it is not the only drawing
  * @returns {Measure}
  */
@@ -158,8 +142,7 @@ export function measureOf(step, numbers, shared) {
 
 /**
  * A tensor as a drawing; arrow keys, mouse and touch point at its numbers.
- * @param {Step} step
- * @param {Numeric[]} numbers
+ * @param {Step} step @param {Numeric[]} numbers
  * @param {number} rows how many share the height
  * @param {(flatIndex: number) => void} onPoint
  */
@@ -195,10 +178,7 @@ export function drawing(step, numbers, rows, onPoint) {
 
 /**
  * Point at a number by mouse, touch and arrow keys.
- * @param {HTMLElement} cells
- * @param {Layout} layout
- * @param {number} count
- * @param {(flatIndex: number) => void} onPoint
+ * @param {HTMLElement} cells @param {Layout} layout @param {number} count @param {(flatIndex: number) => void} onPoint
  */
 function listen(cells, layout, count, onPoint) {
   /** @type {number | null} */
@@ -231,11 +211,7 @@ function listen(cells, layout, count, onPoint) {
   });
 }
 
-/**
- * The legend of the colours: the ends of the scale, and the signs of values outside it.
- * @param {Step} step
- * @param {Numeric[]} numbers
- */
+/** The ends of the scale, and the signs of values outside it. @param {Step} step @param {Numeric[]} numbers */
 export function legend(step, numbers) {
   const { kind, scale } = step;
   if (kind === "bool")
@@ -266,10 +242,4 @@ function swatch(level) {
   const sign = SIGNS[level] ? [make("svg:path", { ...line, class: `sign ${level}`, d: SIGNS[level]([0, 0]) })] : [];
   const fill = make("svg:path", { d: cellOutline([0, 0], 0.03), fill: colorOf(level) });
   return make("svg:svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": true }, fill, ...sign);
-}
-
-/** A number's tensor and index, such as "scores[0, 1]". @param {Step} step @param {number} flatIndex */
-export function indexedName(step, flatIndex) {
-  const index = indexOf(flatIndex, step.shape);
-  return index.length ? `${step.name}[${index.join(", ")}]` : step.name;
 }

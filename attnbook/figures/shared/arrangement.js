@@ -1,4 +1,5 @@
 // Which controls are seen first, and which part of a figure a phone shows.
+import { button } from "./controls.js";
 import { make } from "./elements.js";
 
 /**
@@ -25,14 +26,11 @@ export function arrangeControls(action, controls, main = []) {
  * @param {{name: string, element: HTMLElement}[]} panels
  */
 export function tabs(name, panels) {
-  const buttons = panels.map((panel) =>
-    make("button", { type: "button", class: "control", text: panel.name, "aria-pressed": false }),
-  );
+  const buttons = panels.map((panel, i) => button(panel.name, () => show(i)));
   const show = (/** @type {number} */ chosen) => {
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
+    buttons.forEach((each, i) => each.setAttribute("aria-pressed", String(i === chosen)));
     panels.forEach(({ element }, i) => element.classList.toggle("not-chosen", i !== chosen));
   };
-  buttons.forEach((button, i) => button.addEventListener("click", () => show(i)));
   show(0);
   const row = make("div", { class: "tabs", role: "group", "aria-label": name }, ...buttons);
   return { elements: panels.length > 1 ? [row, ...panels.map(({ element }) => element)] : [panels[0].element], show };

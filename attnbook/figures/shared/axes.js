@@ -1,14 +1,11 @@
 // Drawing over axes of numbers. A graph's lines and dots have the same width however it is stretched,
 // and its text is HTML, placed by percentages, so it is never stretched. Goes with axes.css.
 /** @import { Attributes, Ends, Point, Slider } from "./types" */
-import { make, put } from "./elements.js";
+import { make, put, stretched } from "./elements.js";
 
 const LINE = { fill: "none", "vector-effect": "non-scaling-stroke" };
 
-/**
- * The least of 1, 2, 5, 10, 20, 50 and so on, up and down, that is not below a number.
- * @param {number} number above 0
- */
+/** The least of 1, 2, 5, 10, 20 and so on, up and down, that is not below a number. @param {number} number above 0 */
 export function roundUp(number) {
   const ten = 10 ** Math.floor(Math.log10(number));
   const digit = [1, 2, 5, 10].find((step) => step * ten >= number * (1 - 1e-9)) ?? 10;
@@ -33,20 +30,12 @@ export function ticks(low, high, most = 6, room = Infinity) {
   return numbers.join(" ").length > room && most > 2 ? ticks(low, high, most - 1, room) : numbers;
 }
 
-/**
- * Where a number lies between the ends of an axis, in percent of its length from the left.
- * @param {Ends} range
- * @returns {(number: number) => number}
- */
+/** The position of a number on an axis, in percent from the left. @param {Ends} range @returns {(number: number) => number} */
 export function fromLeft([low, high]) {
   return (number) => (100 * (number - low)) / (high - low);
 }
 
-/**
- * Where a number lies on an axis that points up, in percent of its length from the top.
- * @param {Ends} range
- * @returns {(number: number) => number}
- */
+/** The same on an axis that points up, in percent from the top. @param {Ends} range @returns {(number: number) => number} */
 export function fromTop([low, high]) {
   return (number) => (100 * (high - number)) / (high - low);
 }
@@ -57,8 +46,7 @@ export function fromTop([low, high]) {
  * @param {...Element} children from `curve` and `segment`
  */
 export function graph(className, ...children) {
-  const box = { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": true };
-  return make("svg:svg", { ...box, class: `graph ${className}` }, ...children);
+  return stretched("0 0 100 100", `graph ${className}`, ...children);
 }
 
 /**
@@ -76,18 +64,13 @@ export function curve(className) {
 /**
  * A straight line between two points, or a dot where both ends are those of `dotAt`, as wide
  * as its `stroke-width`. Moved by `put(element, { x1, y1, x2, y2 })`, in percent.
- * @param {string} className
- * @param {Attributes} attributes
+ * @param {string} className @param {Attributes} attributes
  */
 export function segment(className, attributes = {}) {
   return make("svg:line", { ...LINE, class: className, ...attributes });
 }
 
-/**
- * The two ends of a dot, not quite equal: WebKit stretches a line without any length.
- * @param {number} x
- * @param {number} y
- */
+/** A dot's two ends, not quite equal: WebKit stretches a line without length. @param {number} x @param {number} y */
 export function dotAt(x, y) {
   return { x1: x, x2: x + 0.001, y1: y, y2: y };
 }
@@ -96,8 +79,7 @@ export function dotAt(x, y) {
 
 /**
  * The labels of an axis, each centered on its number, next to a graph or below it.
- * @param {"below"|"vertical"} side
- * @returns {{element: HTMLDivElement, paint: (labels: Label[]) => boolean}}
+ * @param {"below"|"vertical"} side @returns {{element: HTMLDivElement, paint: (labels: Label[]) => boolean}}
  */
 export function ruler(side) {
   const element = make("div", { class: `ruler ${side}`, "aria-hidden": true });
@@ -144,8 +126,7 @@ export function plot(className, ...children) {
 /**
  * The name of a line or of dots in a graph, after a piece of it. CSS: `--paint` is its color.
  * @param {string} className "solid", "dashed" or "dot", and what else sets its color
- * @param {string} text
- * @param {...Element} children
+ * @param {string} text @param {...Element} children
  */
 export function lineKey(className, text, ...children) {
   return make("span", { class: `line-key ${className}` }, make("span", { text }), ...children);

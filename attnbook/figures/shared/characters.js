@@ -12,11 +12,7 @@ export function isRightToLeft(text) {
   return /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u.test(text.join(""));
 }
 
-/**
- * Into how many columns a text is cut, so that its rows are even.
- * @param {number} count of its characters
- * @param {number} most in a row
- */
+/** Into how many columns a text is cut, so that its rows are even. @param {number} count @param {number} most in a row */
 export function columnsFor(count, most) {
   return Math.ceil(count / Math.ceil(count / most));
 }

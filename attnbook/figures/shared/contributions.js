@@ -38,12 +38,7 @@ export function sumText(weights, values, output) {
   return `${terms.join(" + ")}${all ? "" : " + …"} ${sign} ${decimals(output)}`;
 }
 
-/**
- * One number of an output: its name, what each key contributes, the number, the sum in numbers.
- * @param {string} name
- * @param {number} count of keys
- * @param {Ends} domain
- */
+/** One number of an output, as a sum. @param {string} name @param {number} count of keys @param {Ends} domain */
 export function contributions(name, count, domain) {
   const bar = stack(count, "sum");
   const number = make("span", { class: "number" });

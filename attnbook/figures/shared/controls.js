@@ -14,17 +14,27 @@ export function short(number) {
   return String(Number(number.toPrecision(3)));
 }
 
+/** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
+export function joinWithAnd(things) {
+  return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+}
+
 /** A vector in brackets. @param {number[]} vector */
 export function tuple(vector) {
   return `(${vector.map(short).join(", ")})`;
 }
 
+/** @param {string} text @param {() => void} onClick @param {string | null} className */
+export function button(text, onClick, className = "control") {
+  const element = make("button", { type: "button", text, class: className });
+  element.addEventListener("click", onClick);
+  return element;
+}
+
 /**
  * A native slider with its name and value next to it.
  * @param {string} name what it sets
- * @param {{min: number, max: number, step: number}} range
- * @param {(value: number) => void} onInput
- * @returns {Slider}
+ * @param {{min: number, max: number, step: number}} range @param {(value: number) => void} onInput @returns {Slider}
  */
 export function slider(name, range, onInput) {
   const input = make("input", { type: "range", ...range, "aria-label": name });
@@ -47,8 +57,7 @@ const BY_ARROW = { ArrowLeft: -1, ArrowRight: 1 };
 
 /**
  * Make buttons in a row one stop of the Tab key, where the focus was last; arrow keys walk along them.
- * @param {HTMLButtonElement[]} buttons
- * @param {(index: number) => void} onPoint
+ * @param {HTMLButtonElement[]} buttons @param {(index: number) => void} onPoint
  */
 export function walkAlong(buttons, onPoint) {
   buttons.forEach((button, i) => {

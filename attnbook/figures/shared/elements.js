@@ -6,8 +6,7 @@
  * @template {string} Name
  * @param {Name} name a tag, or "svg:tag"
  * @param {Attributes} attributes `text` sets the text; null leaves one out
- * @param {...Node} children
- * @returns {ElementByTag<Name>}
+ * @param {...Node} children @returns {ElementByTag<Name>}
  */
 export function make(name, attributes = {}, ...children) {
   const [tag, space] = name.startsWith("svg:") ? [name.slice(4), "svg"] : [name, "html"];
@@ -19,6 +18,12 @@ export function make(name, attributes = {}, ...children) {
   }
   element.append(...children);
   return /** @type {ElementByTag<Name>} */ (element);
+}
+
+/** A drawing that is stretched to any size. @param {string | null} viewBox @param {string} className @param {...Element} children */
+export function stretched(viewBox, className, ...children) {
+  const attributes = { viewBox, preserveAspectRatio: "none", class: className, "aria-hidden": true };
+  return make("svg:svg", attributes, ...children);
 }
 
 /** Texts with `code` in them, as nodes. @param {string} text */

@@ -1,5 +1,5 @@
 // A heatmap of weights: a row per query, a column per key, and what its shades mean.
-import { make, put } from "./elements.js";
+import { make, put, stretched } from "./elements.js";
 
 const SHADES = 100; // a weight of 1 is this shade
 const MOST_NARROW = 20; // names of columns that fit on a phone
@@ -22,7 +22,7 @@ function visiblePath(visible) {
 export function heatCells() {
   // The hatching of hidden cells is behind the picture: one of its own would be stretched.
   const seen = make("svg:path", { class: "visible-cells" });
-  const element = make("svg:svg", { preserveAspectRatio: "none", "aria-hidden": true, class: "heat-cells" }, seen);
+  const element = stretched(null, "heat-cells", seen);
   /** @type {Map<number, SVGPathElement>} */
   const paths = new Map();
   let drawn = "";

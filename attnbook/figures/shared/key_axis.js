@@ -2,7 +2,7 @@
 // to paint it.
 /** @import { Ends } from "./types" */
 import { walkAlong } from "./controls.js";
-import { make, put } from "./elements.js";
+import { make, put, stretched } from "./elements.js";
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
 const MOST_COLOURS = 8; // with more, one sequential scale
@@ -21,21 +21,13 @@ export function keyColor(index, count) {
   return `color-mix(in oklab, var(--key-last) ${share}%, var(--key-first))`;
 }
 
-/**
- * What fits below the axis: a default name without its word, where there are many.
- * @param {string} label
- * @param {number} count
- */
+/** What fits below the axis: names without “key”, where there are many. @param {string} label @param {number} count */
 export function shortName(label, count) {
   if (count > MOST_NAMED) return "";
   return count > 6 ? label.replace(/^key (?=\d+$)/, "") : label;
 }
 
-/**
- * A box in a key's colour; with many keys a polygon, which moves without recomputing styles.
- * @param {number} index
- * @param {number} count
- */
+/** A key's box; of many keys a polygon, which moves without recomputing styles. @param {number} index @param {number} count */
 function box(index, count) {
   return make(count > MOST_NAMED ? "svg:polygon" : "svg:rect", { fill: keyColor(index, count), "data-key": index });
 }
@@ -51,12 +43,7 @@ function setBox(part, ...numbers) {
 export function bars(count, className) {
   const boxes = Array.from({ length: count }, (_, i) => box(i, count));
   const zero = make("svg:line", { x1: 0, x2: count, class: "zero" });
-  const element = make(
-    "svg:svg",
-    { viewBox: `0 0 ${count} 1`, preserveAspectRatio: "none", class: className, "aria-hidden": true },
-    ...boxes,
-    zero,
-  );
+  const element = stretched(`0 0 ${count} 1`, className, ...boxes, zero);
   /** @param {number[]} numbers @param {Ends} ends @param {boolean[]} [visible] else all are */
   const paint = (numbers, [low, high], visible) => {
     const at = (/** @type {number} */ number) => (high - number) / (high - low);
@@ -70,15 +57,10 @@ export function bars(count, className) {
   return { element, paint };
 }
 
-/**
- * A number per key, below its bar; left out where there is no room.
- * @param {number} count
- * @param {(number: number) => string} format
- * @param {string} className
- */
+/** A number per key, where there is room. @param {number} count @param {(number: number) => string} format @param {string} className */
 export function numberRow(count, format, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, (_, i) => make("span", { "data-key": i }));
-  const element = make("div", { class: `numbers ${className}`, "aria-hidden": true }, ...cells);
+  const element = make("div", { class: `numbers per-key ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
   /** @param {number[]} numbers @param {boolean[]} visible */
   const paint = (numbers, visible) => {
@@ -95,12 +77,7 @@ export function numberRow(count, format, className) {
   return { element, paint, fit };
 }
 
-/**
- * Whether each key's share of the width has room for so many digits.
- * @param {Element} element
- * @param {number} count
- * @param {number} digits
- */
+/** Whether each key has room for so many digits. @param {Element} element @param {number} count @param {number} digits */
 export function hasRoom(element, count, digits) {
   const width = element.parentElement?.clientWidth ?? 0; // a hidden row has none of its own
   return width / count >= 8 * digits + 4; // 8 px a digit
@@ -110,12 +87,7 @@ export function hasRoom(element, count, digits) {
 export function stack(count, className) {
   const boxes = Array.from({ length: count }, (_, i) => box(i, count));
   const zero = make("svg:line", { y1: 0, y2: 1, class: "zero" });
-  const element = make(
-    "svg:svg",
-    { viewBox: "0 0 1 1", preserveAspectRatio: "none", class: className, "aria-hidden": true },
-    ...boxes,
-    zero,
-  );
+  const element = stretched("0 0 1 1", className, ...boxes, zero);
   /** @param {number[]} parts @param {Ends} ends */
   const paint = (parts, [low, high]) => {
     const scale = 1 / (high - low);
@@ -131,11 +103,7 @@ export function stack(count, className) {
   return { element, paint };
 }
 
-/**
- * A button per key below the axis; arrow keys walk along it.
- * @param {string[]} labels
- * @param {(key: number) => void} onPoint
- */
+/** A button per key; arrow keys walk along them. @param {string[]} labels @param {(key: number) => void} onPoint */
 export function keyButtons(labels, onPoint) {
   const buttons = labels.map((label, i) =>
     make("button", {
@@ -149,5 +117,5 @@ export function keyButtons(labels, onPoint) {
     }),
   );
   walkAlong(buttons, onPoint);
-  return make("div", { class: "keys", role: "group", "aria-label": "keys" }, ...buttons);
+  return make("div", { class: "keys per-key", role: "group", "aria-label": "keys" }, ...buttons);
 }

@@ -1,4 +1,5 @@
 // Scripts that a page loads only when they are needed. Each registers what it exports in `window.attnbookLate`.
+/** @import { Runner } from "./types" */
 
 /** @typedef {NonNullable<Window["attnbookLate"]>} Late */
 
@@ -33,4 +34,17 @@ export async function loadScript(name) {
   const loaded = window.attnbookLate?.[name];
   if (!loaded) throw new Error("a part of this page is damaged");
   return loaded;
+}
+
+/** The page's Python, which is loaded when it starts first. */
+export function lazyPython() {
+  /** @type {Runner | null} */
+  let python = null;
+  const start = async () => {
+    const { Python } = await loadScript("python");
+    python ??= new Python();
+    await python.start();
+    return python;
+  };
+  return { start, stop: () => python?.stop(), close: () => python?.close() };
 }

@@ -4,8 +4,7 @@ import { make, suppressShortcuts, withCode } from "./elements.js";
 
 /**
  * Make the figure's element, and paint it now and whenever one of its traits changes.
- * @template {Shown} Traits
- * @param {Place<Traits>} place
+ * @template {Shown} Traits @param {Place<Traits>} place
  * @param {{
  *   elements: Element[],
  *   traits?: string[],

@@ -4,9 +4,7 @@ import { make, put } from "./elements.js";
 /**
  * The key at a pointer: that of the element, or of the column if keys share the width evenly, or the
  * nearest one over an axis (`data-axis`).
- * @param {PointerEvent} event
- * @param {((share: number) => number) | undefined} nearest
- * @returns {number | undefined}
+ * @param {PointerEvent} event @param {((share: number) => number) | undefined} nearest @returns {number | undefined}
  */
 function keyAt({ target, clientX }, nearest) {
   if (!(target instanceof Element)) return undefined;
@@ -28,8 +26,7 @@ function keyAt({ target, clientX }, nearest) {
 /**
  * Light each element with `data-key` of the key that is pointed at, in `root`. CSS finds the key in
  * `--pointed` too, and whether there is one in the class `pointed`.
- * @param {HTMLElement} root
- * @param {(key: number | null) => void} onPoint
+ * @param {HTMLElement} root @param {(key: number | null) => void} onPoint
  * @param {(share: number) => number} [nearest] the key that is nearest to a share of the width of an axis
  */
 export function pointing(root, onPoint, nearest) {

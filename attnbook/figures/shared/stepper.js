@@ -1,14 +1,10 @@
 // Steps: Back, Next and Play next to a slider.
-import { slider } from "./controls.js";
+import { button, slider } from "./controls.js";
 import { make, put } from "./elements.js";
 
 const PACE = 900; // ms for each step of Play
 
-/**
- * @param {string} name of the slider
- * @param {(step: number) => void} onStep
- * @param {number} max the last step; the first is 0
- */
+/** @param {string} name of the slider @param {(step: number) => void} onStep @param {number} max the last step */
 export function stepper(name, onStep, max = 0) {
   let [step, last, timer] = [0, max, 0];
   const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -24,19 +20,14 @@ export function stepper(name, onStep, max = 0) {
     stop();
     onStep(to);
   });
-  const [back, next, play] = ["Back", "Next", "Play"].map((text) =>
-    make("button", { type: "button", class: "control", text }),
-  );
   // Never disabled: a disabled button would lose the focus.
-  back.addEventListener("click", () => {
-    stop();
-    go(step - 1);
-  });
-  next.addEventListener("click", () => {
-    stop();
-    go(step + 1);
-  });
-  play.addEventListener("click", () => {
+  const [back, next] = ["Back", "Next"].map((text, i) =>
+    button(text, () => {
+      stop();
+      go(step + (i ? 1 : -1));
+    }),
+  );
+  const play = button("Play", () => {
     if (timer) {
       stop();
       return;

@@ -3,21 +3,21 @@
 import { decimals } from "./controls.js";
 import { make, put } from "./elements.js";
 
-/**
- * A row of table cells; numbers carry their full precision.
- * @param {number} count
- * @param {number | null} key the key that the row is about, if it is about one
- * @returns {Row}
- */
+/** A row of table cells; numbers carry their full precision. @param {number} count @param {number | null} key @returns {Row} */
 export function tableRow(count, key = null) {
   return formattedRow(count, decimals, key);
 }
 
+/** A row below the others, set apart: their total, or what comes of them. @param {number} count */
+export function totalRow(count) {
+  const row = tableRow(count);
+  row.element.classList.add("total-row");
+  return row;
+}
+
 /**
  * The same with a text of its own for each number.
- * @param {number} count
- * @param {(number: number, column: number) => string} format
- * @param {number | null} key
+ * @param {number} count @param {(number: number, column: number) => string} format @param {number | null} key
  * @returns {Row}
  */
 export function formattedRow(count, format, key = null) {
@@ -45,12 +45,7 @@ export function tableHead(names) {
   return make("thead", {}, make("tr", {}, ...cells));
 }
 
-/**
- * A table with names of its columns, and a body for each group of rows.
- * @param {HTMLElement} caption
- * @param {string[]} names
- * @param {...{element: HTMLElement}[]} groups
- */
+/** A table with a body for each group. @param {HTMLElement} caption @param {string[]} names @param {...{element: HTMLElement}[]} groups */
 export function titledTable(caption, names, ...groups) {
   const bodies = groups.map((rows) => make("tbody", {}, ...rows.map((row) => row.element)));
   return make("table", {}, caption, tableHead(names), ...bodies);

@@ -1,5 +1,5 @@
 // A translation over its steps, in three bands: the output, the weights of the text, and all steps.
-/** @import { Ends, Row, Translation } from "./types" */
+/** @import { Ends, Row, TextBandsOptions, Translation } from "./types" */
 import { columnsFor, isRightToLeft, visible } from "./characters.js";
 import { decimals, walkAlong } from "./controls.js";
 import { make, put, suppressShortcuts } from "./elements.js";
@@ -7,7 +7,7 @@ import { heatmap } from "./heatmap.js";
 import { pointing, readout } from "./pointing.js";
 import { stage } from "./stage.js";
 import { stepper } from "./stepper.js";
-import { foldedTables, tableRow, titledTable } from "./tables.js";
+import { foldedTables, tableRow, titledTable, totalRow } from "./tables.js";
 
 const MOST_ROWS = 24; // of the map that have a name
 
@@ -22,8 +22,7 @@ export const quoted = (character) => `“${visible(character)}”`;
 
 /**
  * A function that calls `build` only when its arguments differ from the last ones.
- * @template {unknown[]} Given
- * @param {(...given: Given) => void} build
+ * @template {unknown[]} Given @param {(...given: Given) => void} build
  */
 function ifChanged(build) {
   let last = "";
@@ -84,12 +83,7 @@ function outputBand(onStep, label, otherName) {
   return { element, paint };
 }
 
-/**
- * A character of the text, under a bar for its weight.
- * @param {string} text
- * @param {number} position
- * @param {string} action what a click does; "" for nothing
- */
+/** A character, under a bar for its weight. @param {string} text @param {number} position @param {string} action of a click; "" for none */
 function column(text, position, action) {
   const [bar, peakName, bracket] = ["bar", "peak-name", "bracket"].map((name) => make("span", { class: name }));
   const letter = make("bdi", { text: visible(text) });
@@ -126,14 +120,7 @@ function column(text, position, action) {
 
 /**
  * The text, a column for each character; long texts take more than one row of columns.
- * @param {{
- *   onPoint: (position: number) => void,
- *   onBuild: () => void,
- *   note: string,
- *   most: [wide: number, narrow: number],
- *   onHide?: (position: number) => void,
- *   about?: Element[],
- * }} options `most` columns in a row: on a page, on a phone
+ * @param {TextBandsOptions & {onPoint: (position: number) => void, onBuild: () => void}} options
  */
 function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
   const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": "characters of the text" });
@@ -192,7 +179,8 @@ function stepTable() {
   /** @type {Row[]} */
   let rows = [];
   const build = ifChanged((/** @type {number} */ count, /** @type {number} */ others) => {
-    rows = Array.from({ length: count + others }, (_, i) => tableRow(2, i < count ? i : null));
+    rows = Array.from({ length: count + others - 1 }, (_, i) => tableRow(2, i < count ? i : null));
+    rows.push(totalRow(2));
     element.tBodies[0].replaceChildren(...rows.map((row) => row.element));
   });
   /** @param {Translation} now */
@@ -218,22 +206,7 @@ function describeKey({ text, scores, weights, step, hidden = [] }, key) {
   return `At step ${step}, ${name} has the score ${score} and the weight ${weight}.`;
 }
 
-/**
- * Steps, bands, what the figure says of a step, and its numbers.
- * @param {{
- *   onStep: (step: number) => void,
- *   otherName: string,
- *   note: string,
- *   most: [wide: number, narrow: number],
- *   onHide?: (position: number) => void,
- *   about?: Element[],
- *   mapNote?: string,
- *   over?: Element[],
- *   answer?: Element[],
- *   tables?: Element[],
- * }} options `otherName` of the output to compare with; `note` and `about` of the weights; `over` is drawn
- *   over the map; `answer` is above what the figure says of a step; `tables` follow that of a step
- */
+/** Steps, bands, what the figure says of a step, and its numbers. @param {TextBandsOptions} options */
 export function textBands(options) {
   /** @type {Translation} */
   let now;

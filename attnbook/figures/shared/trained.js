@@ -1,15 +1,50 @@
 // A figure with a trained model: loads the model from a script or a kernel, and paints the figure.
 /** @import { Model, Place, TrainedTraits } from "./types" */
+import { make, put, uniqueName } from "./elements.js";
 import { canLoadScript, loadScript } from "./lazy_scripts.js";
 import { batchPaints, mountFigure } from "./mount.js";
 
 const NEAR = "300px"; // from the view
 
 /**
+ * A text field, and a message about what is typed. Text that cannot be read stays in the field, until another text is set.
+ * @param {{
+ *   read: (typed: string) => string,
+ *   refusal: (typed: string) => string,
+ *   onText: (text: string) => void,
+ *   repaint: () => void,
+ * }} options `read` is what the model reads of it; `refusal` says why it cannot
+ */
+export function textField({ read, refusal, onText, repaint }) {
+  const status = make("small", { id: uniqueName(), role: "status" });
+  const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
+  const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
+  let [problem, last] = ["", ""];
+  const type = (/** @type {string} */ typed) => {
+    problem = refusal(typed);
+    if (!problem) onText(read(typed));
+    repaint(); // a model sends no event if the value is the same
+  };
+  input.addEventListener("input", () => type(input.value));
+  /** @param {string} text now set @param {string} shown of which the figure shows the numbers @param {string} note @param {boolean} isWrong */
+  const paint = (text, shown, note, isWrong) => {
+    if (last !== text) {
+      problem = "";
+      if (read(input.value) !== text) input.value = text;
+    }
+    last = text;
+    const wrong = Boolean(problem) || isWrong;
+    put(status, { text: problem ? `${problem} Still shown: ${shown}` : note, class: wrong ? "wrong" : "" });
+    put(input, { "aria-invalid": wrong });
+    return Boolean(problem);
+  };
+  return { input, status, type, paint };
+}
+
+/**
  * Request the model at the first touch of the figure, or when the figure comes near the view.
  * @template Packed, Engine
- * @param {Model<TrainedTraits<Packed>>} model
- * @param {Element} figure
+ * @param {Model<TrainedTraits<Packed>>} model @param {Element} figure
  * @param {{open: (packed: Packed) => Engine, onLoad: (engine: Engine) => void, onFail: (why: string) => void}} options
  */
 function requestModel(model, figure, { open, onLoad, onFail }) {
@@ -85,8 +120,7 @@ export function newestData(inputs, stored, compute) {
  * Draw a figure into `el` and repaint it when its model changes; returns a clean-up.
  * `paint` receives the engine once it is loaded, and the reason if it cannot be loaded.
  * @template Packed, Engine
- * @template {TrainedTraits<Packed>} Traits
- * @param {Place<Traits>} place
+ * @template {TrainedTraits<Packed>} Traits @param {Place<Traits>} place
  * @param {{
  *   traits: string[],
  *   open: (packed: Packed) => Engine,

@@ -213,3 +213,23 @@ declare global {
     };
   }
 }
+
+export interface TextBandsOptions {
+  onStep: (step: number) => void;
+  /** Of the output to compare with. */
+  otherName: string;
+  /** Of the weights. */
+  note: string;
+  /** Columns in a row: on a page, on a phone. */
+  most: [wide: number, narrow: number];
+  onHide?: (position: number) => void;
+  /** Below the note. */
+  about?: Element[];
+  mapNote?: string;
+  /** Drawn over the map. */
+  over?: Element[];
+  /** Above what the figure says of a step. */
+  answer?: Element[];
+  /** Follow that of a step. */
+  tables?: Element[];
+}

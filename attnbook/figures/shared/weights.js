@@ -6,11 +6,7 @@ function floats(packed) {
   return new Float32Array(bytes.buffer);
 }
 
-/**
- * Each array under its name, its rows one after the other.
- * @param {[name: string, shape: number[]][]} arrays
- * @param {string} data
- */
+/** Each array under its name. @param {[name: string, shape: number[]][]} arrays @param {string} data their rows one after the other */
 export function unpacked(arrays, data) {
   const all = floats(data);
   /** @type {Record<string, Float32Array>} */

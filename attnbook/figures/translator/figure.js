@@ -1,24 +1,15 @@
 // The translator figure: a date that the reader types, and how a trained model writes it.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Seen, Traits, Translator } from "./types" */
+import { button } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { setterOf } from "../shared/mount.js";
-import { tableRow, titledTable } from "../shared/tables.js";
+import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 import { textBands } from "../shared/text_bands.js";
 import { drawTrained, newestData } from "../shared/trained.js";
 import { field } from "./field.js";
 import { opened, translated } from "./model.js";
-import {
-  certainty,
-  describeStep,
-  objection,
-  probable,
-  productOf,
-  readingOf,
-  refusal,
-  textOf,
-  verdict,
-} from "./words.js";
+import { certainty, describeStep, objection, probable, productOf, readingOf, verdict } from "./words.js";
 
 const ALWAYS =
   "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
@@ -50,7 +41,7 @@ function probabilityTable() {
   const element = titledTable(caption, ["character", "probability"], []);
   const paint = (/** @type {Seen} */ { reading: { output, probabilities } }) => {
     const rows = [...probabilities, productOf(probabilities)].map((each, i) => {
-      const row = tableRow(1);
+      const row = i < probabilities.length ? tableRow(1) : totalRow(1);
       const names = [...output.map((character, step) => `${step}: ${character}`), "end"].slice(0, probabilities.length);
       row.set(names[i] ?? "product", [each]);
       return row.element;
@@ -64,16 +55,12 @@ function probabilityTable() {
 function parts(model, repaint) {
   const { characters } = model.get("shown");
   const set = setterOf(model);
-  let problem = "";
-  const typed = field(model.get("examples"), characters, (given) => {
-    problem = refusal(given, characters);
-    const text = textOf(given, characters);
+  const onText = (/** @type {string} */ text) => {
     // Positions are those of the old text: in a new one nothing is hidden.
-    if (!problem && text !== model.get("text")) set({ hidden: [], text });
-    repaint(); // a model sends no event if the value is the same
-  });
-  const showAll = make("button", { type: "button", class: "control show-all", text: "show all" });
-  showAll.addEventListener("click", () => model.get("hidden").length && set({ hidden: [] }));
+    if (text !== model.get("text")) set({ hidden: [], text });
+  };
+  const typed = field(model.get("examples"), characters, onText, repaint);
+  const showAll = button("show all", () => model.get("hidden").length && set({ hidden: [] }), "control show-all");
   const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
   const probabilities = probabilityTable();
@@ -92,7 +79,6 @@ function parts(model, repaint) {
     () => storedOf(model),
     (/** @type {Translator} */ engine) => seenBy(model, engine),
   );
-  let painted = "";
   /** @type {Seen | null} */
   let last = null;
   /** @param {Translator | null} engine @param {string} why it is not there */
@@ -101,16 +87,10 @@ function parts(model, repaint) {
     const now = model.get("text");
     const shown = seen.reading.text.join("");
     const step = Math.max(0, Math.min(model.get("step"), seen.reading.output.length - 1));
-    if (painted !== now) {
-      typed.show(now); // text that cannot be read stays in the field
-      problem = "";
-    }
-    painted = now;
-    if (problem) typed.setStatus(`${problem} Still shown: ${shown}`, true);
-    else typed.setStatus(why, false);
+    const isRefused = typed.paint(now, shown, why);
     // While new text waits for the model, the old translation is shown.
     const old = shown !== now || String(seen.reading.hidden) !== String(model.get("hidden"));
-    bands.element.classList.toggle("stale", Boolean(problem) || old);
+    bands.element.classList.toggle("stale", isRefused || old);
     put(written, { text: `${verdict(seen.reading, seen.whole)} ` });
     put(sure, { text: `${certainty(seen.reading)} ` });
     put(wrong, { text: objection(seen.reading) });

@@ -6,11 +6,7 @@ import { plus, times, unpacked } from "../shared/weights.js";
 
 const TINY = 2.2250738585072014e-308; // the smallest normal number, as in torch.finfo(torch.float64).tiny
 
-/**
- * The model behind what Python packed.
- * @param {PackedTranslator} packed
- * @returns {Translator}
- */
+/** The model behind what Python packed. @param {PackedTranslator} packed @returns {Translator} */
 export function opened(packed) {
   const { source, target, max_steps, num_layers } = packed;
   return { source, target, max_steps, num_layers, arrays: unpacked(packed.arrays, packed.data) };
@@ -28,8 +24,7 @@ const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 /**
  * One convolution over three vectors each, with ReLU; zeros beyond both ends.
  * @param {Float32Array} weight [out][in][3]
- * @param {Float32Array} bias
- * @param {number[][]} vectors
+ * @param {Float32Array} bias @param {number[][]} vectors
  */
 function convolved(weight, bias, vectors) {
   const none = new Array(vectors[0].length).fill(0);
@@ -61,11 +56,7 @@ function additiveScores({ arrays }, state, projected) {
   return projected.map((key) => times(arrays.w_v, plus(query, key).map(Math.tanh))[0]);
 }
 
-/**
- * Take the weight off some characters; the others keep their proportions. All weights may be 0.
- * @param {number[]} weights
- * @param {number[]} hidden positions
- */
+/** Take the weight off some characters; all weights may be 0 then. @param {number[]} weights @param {number[]} hidden positions */
 export function without(weights, hidden) {
   if (!hidden.length) return weights;
   const rest = weights.map((weight, i) => (hidden.includes(i) ? 0 : weight));

@@ -1,33 +1,19 @@
 // The translator figure's sentences of a typed text, an answer and a step: pure functions.
 /** @import { Reading, Stored } from "./types" */
-import { decimals } from "../shared/controls.js";
+import { decimals, joinWithAnd } from "../shared/controls.js";
 import { peakOf, quoted } from "../shared/text_bands.js";
 import { weightsOf } from "./model.js";
 
 export const MOST = 64; // characters: twice the longest date that was learned
 const [NAMED, NOTHING] = [3, "nothing"];
 
-/**
- * What is typed, as the model reads it: letters in one piece, plain blanks for others, none at the ends.
- * @param {string} typed
- * @param {string} characters that the model knows
- */
+/** What is typed, as the model reads it: letters in one piece, plain blanks. @param {string} typed @param {string} characters that it knows */
 export function textOf(typed, characters) {
   const blank = (/** @type {string} */ one) => (characters.includes(one) ? one : " ");
   return typed.normalize("NFC").trim().replace(/\s/gu, blank);
 }
 
-/** Names joined in a sentence. @param {string[]} names */
-function joinNames(names) {
-  const [first, last] = [names.slice(0, -1), names[names.length - 1]];
-  return first.length ? `${first.join(", ")} and ${last}` : last;
-}
-
-/**
- * Why the model cannot read what is typed; nothing if it can.
- * @param {string} typed
- * @param {string} characters that the model knows
- */
+/** Why the model cannot read what is typed; nothing if it can. @param {string} typed @param {string} characters that it knows */
 export function refusal(typed, characters) {
   const text = [...textOf(typed, characters)];
   const wrong = [...new Set(text.filter((character) => !characters.includes(character)))];
@@ -35,7 +21,7 @@ export function refusal(typed, characters) {
   if (wrong.length) {
     const named = wrong.slice(0, NAMED).map(quoted);
     const rest = wrong.length > NAMED ? [`${wrong.length - NAMED} more`] : [];
-    return `The model knows no ${joinNames([...named, ...rest])}: no date that it learned from has that.`;
+    return `The model knows no ${joinWithAnd([...named, ...rest])}: no date that it learned from has that.`;
   }
   if (text.length > MOST) return `The figure takes at most ${MOST} characters, these are ${text.length}.`;
   return "";
@@ -51,7 +37,7 @@ export function namesOf(text, hidden) {
     else pieces.push(character);
   });
   if (pieces.length > NAMED) return `${hidden.length} of its characters`;
-  return joinNames(pieces.map((piece) => `“${piece}”`));
+  return joinWithAnd(pieces.map((piece) => `“${piece}”`));
 }
 
 /** Whether the answer changes without the hidden characters. @param {Reading} reading @param {string[]} before */
@@ -99,11 +85,7 @@ export function describeStep({ text, output, weights, probabilities }, step) {
   return `${wrote}. Most weight is on ${quoted(text[peak])} at ${peak}: ${decimals(weights[step][peak])}.`;
 }
 
-/**
- * What Python stored, as if the page had translated it.
- * @param {Stored} stored
- * @returns {Reading}
- */
+/** What Python stored, as if the page had translated it. @param {Stored} stored @returns {Reading} */
 export function readingOf({ text, hidden, output, scores, probabilities }) {
   const weights = weightsOf(scores, hidden);
   return { text: [...text], hidden, output: [...output], scores, weights, probabilities };
