@@ -244,6 +244,12 @@ def layout_faults(page: Page, width: int) -> list[str]:
     return found
 
 
+# A section that is far away has no layout until site.js has measured it; axe would see its parts
+# overlap what follows.
+MEASURED = """[...document.querySelectorAll("article section section")].every(
+    (section) => section.style.containIntrinsicHeight)"""
+
+
 def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = False) -> list[str]:
     """Findings of axe that are serious, critical or of a rule in `ENFORCED`.
 
@@ -253,6 +259,7 @@ def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = Fals
             off it.
     """
     axe = Axe()
+    page.wait_for_function(MEASURED)
     page.evaluate(MARK_REPEATED)
     if last:
         page.evaluate(REMOVE_REPEATED)

@@ -1,8 +1,10 @@
-"""Back shows a page where the reader left it; tests/engines has a reload, in every engine."""
+"""Back shows a page where the reader left it, and a link its section; tests/engines has a reload."""
 
 from __future__ import annotations
 
-from tests.tools.site.site_checks import opened
+import pytest
+
+from tests.tools.site.site_checks import MEASURED, opened
 from tests.tools.site.test_table_of_contents import MOUNTED
 
 TOP = "document.querySelector('#a-leak-and-the-test-that-finds-it').getBoundingClientRect().top"
@@ -37,3 +39,26 @@ def test_from_the_first_key_on_the_reader_scrolls(browser, home):
         # A busy page may drop the first key's scroll, which is smooth.
         tab.keyboard.press("Home")
         tab.wait_for_function("scrollY === 0")
+
+
+HEADING = "document.querySelector('#practice h2').getBoundingClientRect().top"
+SHOWN = "(section) => section.querySelector('p').checkVisibility({contentVisibilityAuto: true})"
+
+
+def test_a_link_leads_to_a_section_that_has_no_layout_yet(browser, home):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
+        assert not tab.locator("#practice").evaluate(SHOWN)
+        tab.locator("nav.page-toc a[href='#practice']").click()
+        tab.wait_for_function("history.scrollRestoration === 'manual'")
+        tab.wait_for_function("history.scrollRestoration === 'auto'")  # then nothing holds it still
+        assert 0 <= tab.evaluate(HEADING) < 100
+        assert tab.locator("#practice").evaluate(SHOWN)
+        assert record.complaints == []
+
+
+def test_the_height_of_a_page_is_nearly_known_before_its_sections_are_seen(browser, home):
+    with opened(browser, f"{home}chapters/self-attention.html") as (tab, _):
+        tab.wait_for_function(MEASURED)
+        before = tab.evaluate("document.body.scrollHeight")
+        tab.add_style_tag(content="section { content-visibility: visible !important }")
+        assert tab.evaluate("document.body.scrollHeight") == pytest.approx(before, rel=0.03)
