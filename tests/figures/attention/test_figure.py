@@ -128,14 +128,6 @@ def test_the_text_of_the_toy_example_equals_numbers_computed_by_hand():
     )
 
 
-def test_the_text_is_cut_after_sixteen_queries_and_numbers():
-    tensors = (torch.zeros(1, 19, 3), torch.zeros(1, 17, 3), torch.zeros(1, 17, 1))
-    lines = repr(AttentionFigure(attnbook.DotProductAttention(), *tensors)).splitlines()
-    assert len(lines) == 2 + 16 + 1
-    assert lines[2] == f"  query 0: weights [{'0.059, ' * 16}and 1 more], output [0]"
-    assert lines[-1] == "  and 3 more queries"
-
-
 def test_the_text_names_queries_examples_and_temperature():
     figure = CASES["planar"]().figure(query_labels=["who", "what", "where"])
     figure.temperature = 0.5

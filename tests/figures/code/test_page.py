@@ -7,18 +7,28 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect  # noqa: A004 - Playwright's own
 
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
 from tests.figures.code.interpreters import as_typed
+from tests.figures.code.reader import Reader
 from tests.figures.shared.page import DENY, layout_problems, notebook, open_in_book
 from tests.tools.site.live_pages import book, page
-from tests.tools.site.site_checks import JUDGED, NARROW, WIDE, axe_findings, change_view, watched
+from tests.tools.site.site_checks import (
+    JUDGED,
+    NARROW,
+    OF_LOOK,
+    WIDE,
+    axe_findings,
+    change_view,
+    watched,
+)
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
 LATE_KB = 350  # editor and Python together, each packed by gzip -6
+STEPS, ALL_STEPS = 16, 5000  # random actions of a reader
 WRONG = as_typed(SOFTMAX, SOFTMAX.bugs["never divided"].function)
 RIGHT = as_typed(SOFTMAX, SOFTMAX.reference)
 
@@ -121,23 +131,23 @@ def test_a_wrong_answer_gets_a_message_and_a_right_one_is_marked_as_solved(brows
         expect(verdict(other)).to_be_empty()
 
 
-def test_editor_and_python_are_loaded_at_the_first_touch(browser, over_http, built):
+def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser, over_http, built):
     context = browser.new_context()
     tab, record = watched(context)
     tab.goto(over_http)
-    tab.locator("figure.code").first.hover()
+    figure = tab.locator("figure.code").first
+    figure.hover()
     tab.evaluate("scrollTo(0, document.body.scrollHeight)")
     tab.evaluate("new Promise(done => requestIdleCallback(done))")
     assert not {"editor.js", "python.js"} & {*scripts_of(record.requests)}
+    figure.locator("textarea").dispatch_event("keydown", {"key": "Enter", "metaKey": True})
+    expect(verdict(figure)).to_contain_text("✗ softmax-by-hand: not yet.")
     context.close()
     live = built.html / "_static" / "live"
-    packed = [packed_size((live / name).read_bytes()) for name in ("editor.js", "python.js")]
+    files = [(live / name).read_bytes() for name in ("editor.js", "python.js")]
+    packed = [len(gzip.compress(data, 6)) for data in files]
     assert sum(packed) < LATE_KB * 1000, packed
     assert "at-touch" not in built.read("none")
-
-
-def packed_size(data):
-    return len(gzip.compress(data, 6))
 
 
 def test_a_task_can_be_solved_with_the_keyboard_only(browser, over_http):
@@ -160,12 +170,6 @@ def test_a_task_can_be_solved_with_the_keyboard_only(browser, over_http):
         keys.press("Shift+Tab")
         keys.press("Shift+Tab")
         expect(figure.locator(".cm-content")).to_be_focused()
-
-
-def test_cmd_enter_runs_the_code_before_the_editor_is_loaded(browser, over_http):
-    with tasks(browser, over_http) as (_, figure):
-        figure.locator("textarea").dispatch_event("keydown", {"key": "Enter", "metaKey": True})
-        expect(verdict(figure)).to_contain_text("✗ softmax-by-hand: not yet.")
 
 
 def test_a_task_can_be_solved_by_touch_on_a_phone(browser, over_http):
@@ -251,9 +255,8 @@ def test_a_tab_that_missed_a_change_shows_it_when_it_comes_to_the_front(shared):
     tab, figure = shared
     write(figure, "# older\n")
     # As another tab does it; a tab's own storage sends it no event.
-    [key] = [
-        key for key in tab.evaluate("Object.keys(localStorage)") if "/code/softmax-by-hand/" in key
-    ]
+    keys = tab.evaluate("Object.keys(localStorage)")
+    [key] = [key for key in keys if "/code/softmax-by-hand/" in key]
     tab.evaluate("key => localStorage.setItem(key, '# newer')", key)
     tab.evaluate("dispatchEvent(new Event('focus'))")
     expect(figure.locator(".cm-line").first).to_have_text("# newer")
@@ -393,9 +396,11 @@ def test_it_is_legible_and_accessible_with_the_editor_open(browser, chapter, sav
         code = "def masked_softmax(scores, valid_len):\n    # how\n    return [1.0] * 4 + 'text'"
         for state, (width, scheme) in zip(("still", "error"), JUDGED, strict=True):
             change_view(tab, width, scheme)
+            rules = OF_LOOK  # the tests of all pages run the others on the still form
             if state == "error":
                 run(figure, code, "Line 3. It raises TypeError")
-            assert axe_findings(tab) == [], state
+                rules = None
+            assert axe_findings(tab, rules) == [], state
             assert layout_problems(figure) == [], state
             save_picture(figure, f"code-{state}-{width}-{scheme}")
             assert tab.evaluate("document.documentElement.scrollWidth") == width
@@ -417,3 +422,19 @@ def test_nothing_moves_when_a_task_and_its_editor_are_loaded(browser, chapter, w
         assert tab.evaluate(MEASURE) == pytest.approx(before, abs=1)
         touch(figure)
         assert tab.evaluate(MEASURE) == pytest.approx(before, abs=1)
+
+
+def test_in_two_tabs_random_actions_lose_no_code(browser, over_http, pytestconfig):
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    reader = Reader(context, over_http, seed=39)
+    done = []
+    for _ in range(ALL_STEPS if pytestconfig.getoption("--full") else STEPS):
+        done.append(reader.step())
+        try:
+            reader.wait()
+        except TimeoutError:
+            pytest.fail(f"after {done[-8:]}: {reader.code_in_tabs()} instead of {reader.texts}")
+    assert reader.typed > len(done) / 10
+    assert [record.complaints + record.failures for record in reader.records] == [[], []]
+    context.close()

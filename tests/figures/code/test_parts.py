@@ -12,7 +12,6 @@ import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
 from attnbook.practice.parts import PARTS, part_of
-from tests.figures.code.interpreters import in_cpython, in_micropython
 from tests.figures.code.test_page import run, verdict
 from tests.figures.shared.page import notebook, open_in_book
 from tests.tools.site.live_pages import book
@@ -32,7 +31,6 @@ WRONG_SCORE = (
     "def score(query, key):\n    return sum((q - k) ** 2 for q, k in zip(query, key)) / 2\n"
 )
 ENDLESS_POOL = "def pool(weights, values):\n    while True:\n        pass\n"
-PRINTING_SCORE = f"print('loaded')\n{part_of('score-by-hand')['code']}"
 FIX = LIST_TASKS["attention-to-fix"]
 
 
@@ -58,14 +56,21 @@ def over_http(built, serve):
 
 
 @contextmanager
-def parts(browser, url, stored=()):
+def parts(browser, url, stored):
     """Open the page with stored code of parts; gives the tab, the editor and the figure."""
     with open_in_book(browser, url) as (tab, _, _):
-        for task, code in dict(stored).items():
+        for task, code in stored.items():
             tab.evaluate(
                 "([item, code]) => attnbookProgress.write(item, code)", [f"code/{task}/-", code]
             )
         yield tab, tab.locator("figure.code").first, tab.locator("figure.attention").first
+
+
+@pytest.fixture(scope="module")
+def without_parts(browser, over_http):
+    """The page of a reader who has written no part: the tab, the editor and the figure."""
+    with parts(browser, over_http, {}) as opened:
+        yield opened
 
 
 def line(figure, number):
@@ -76,16 +81,16 @@ def expect_output(figure, text):
     expect(figure.locator(".output .number")).to_have_text(text)
 
 
-def test_missing_parts_are_reported_and_replaced_by_the_books(browser, over_http):
-    with parts(browser, over_http) as (_, figure, drawn):
-        for number, (function, chapter) in enumerate(PARTS.values()):
-            called = function.__name__
-            expect(line(figure, number)).to_contain_text(f"{called}: not written yet.")
-            link = line(figure, number).get_by_role("link", name=f"Write it: {called}")
-            assert link.get_attribute("href") == f"{chapter}.html"
-        run(figure, JOINED, "✓ attention-from-parts: right.")
-        expect(drawn.get_by_label("draw what your attention gives")).to_be_checked()
-        expect_output(drawn, "3.000")
+def test_missing_parts_are_reported_and_replaced_by_the_books(without_parts):
+    _, figure, drawn = without_parts
+    for number, (function, chapter) in enumerate(PARTS.values()):
+        called = function.__name__
+        expect(line(figure, number)).to_contain_text(f"{called}: not written yet.")
+        link = line(figure, number).get_by_role("link", name=f"Write it: {called}")
+        assert link.get_attribute("href") == f"{chapter}.html"
+    run(figure, JOINED, "✓ attention-from-parts: right.")
+    expect(drawn.get_by_label("draw what your attention gives")).to_be_checked()
+    expect_output(drawn, "3.000")
 
 
 def test_the_readers_own_parts_are_used(browser, over_http):
@@ -113,47 +118,24 @@ def test_wrong_and_endless_parts_are_reported_and_replaced_until_they_are_fixed(
         expect(line(figure, 0)).to_contain_text("score: yours is used.")
 
 
-def test_wrong_results_are_drawn_unchanged(browser, over_http):
+def test_wrong_results_are_drawn_unchanged(without_parts):
+    _, figure, drawn = without_parts
     without_softmax = JOINED.replace("masked_softmax(scores, valid_len)", "scores")
-    with parts(browser, over_http) as (_, figure, drawn):
-        run(figure, without_softmax, "the softmax that makes weights of them is missing")
-        expect_output(drawn, "-12.000")
-        run(figure, JOINED.replace("pool(weights, values)", "weights"), "no value is pooled")
-        expect(drawn.locator(".reader-function .note")).to_contain_text("component of a value")
+    run(figure, without_softmax, "the softmax that makes weights of them is missing")
+    expect_output(drawn, "-12.000")
+    run(figure, JOINED.replace("pool(weights, values)", "weights"), "no value is pooled")
+    expect(drawn.locator(".reader-function .note")).to_contain_text("component of a value")
 
 
-def test_the_planted_bug_is_drawn_and_named_once_it_is_fixed(browser, over_http):
-    with parts(browser, over_http) as (tab, _, _):
-        figure, drawn = tab.locator("figure.code").nth(1), tab.locator("figure.attention").nth(1)
-        expect_output(drawn, "3.000")
-        figure.get_by_role("button", name="Run").click()
-        expect(verdict(figure)).to_contain_text("✗ attention-to-fix: not yet.")
-        expect(verdict(figure)).to_contain_text("Padding gets weight")
-        expect(verdict(figure)).not_to_contain_text("score of 0")
-        expect_output(drawn, "0.639")
-        run(figure, FIX.starter.replace("= 0", "= -math.inf"), "✓ attention-to-fix: right.")
-        expect(verdict(figure)).to_contain_text("You found the bug. Padding got a score of 0")
-        expect_output(drawn, "3.000")
-
-
-CALL = {"called": "attention", "calls": [[[2, 2], [[2, 0]], [[4]], 1]]}
-LINES = [
-    {"code": "def attention(q, k, v, n):\n    return score(q)\n", **CALL},
-    {"code": "def attention(q, k, v, n):\n    return score(q, k[0])\n", **CALL},
-]
-QUESTIONS = [
-    {**LINES[0], "parts": {"score": PRINTING_SCORE}},
-    {**LINES[1], "parts": {"score": PRINTING_SCORE}},
-    {**LINES[1], "parts": {"score": "def score(q, k):\n    return 7\n"}},
-    LINES[1],
-]
-
-
-@pytest.mark.parametrize("ask", [in_micropython, in_cpython])
-def test_code_may_call_its_parts_which_print_nothing(ask):
-    wrong, right, other, without = ask(QUESTIONS)
-    assert wrong["error"].startswith("TypeError")
-    assert wrong["line"] == 2
-    assert (right["given"], other["given"]) == ([-2.0], [7])
-    assert without["error"].startswith("NameError")
-    assert {answer["printed"] for answer in (wrong, right, other)} == {""}
+def test_the_planted_bug_is_drawn_and_named_once_it_is_fixed(without_parts):
+    tab, _, _ = without_parts
+    figure, drawn = tab.locator("figure.code").nth(1), tab.locator("figure.attention").nth(1)
+    expect_output(drawn, "3.000")
+    figure.get_by_role("button", name="Run").click()
+    expect(verdict(figure)).to_contain_text("✗ attention-to-fix: not yet.")
+    expect(verdict(figure)).to_contain_text("Padding gets weight")
+    expect(verdict(figure)).not_to_contain_text("score of 0")
+    expect_output(drawn, "0.639")
+    run(figure, FIX.starter.replace("= 0", "= -math.inf"), "✓ attention-to-fix: right.")
+    expect(verdict(figure)).to_contain_text("You found the bug. Padding got a score of 0")
+    expect_output(drawn, "3.000")

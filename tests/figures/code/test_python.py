@@ -9,7 +9,9 @@ import pytest
 
 from attnbook.practice import LIST_TASKS, check
 from attnbook.practice.judge.data import data_of, parts_of
+from attnbook.practice.parts import part_of
 from tests.figures.code.interpreters import as_typed, in_cpython, in_micropython, without_messages
+from tests.figures.code.replay import ENDLESS, attempts, judge_attempts
 
 SOFTMAX = data_of("softmax-by-hand")
 ERRORS = [
@@ -115,6 +117,21 @@ CALLS = [
     {"code": DOUBLE.replace("2 *", "3 *"), "called": "double", "calls": [[[1]]]},
     {"code": DOUBLE, "called": "double", "calls": [[3]]},
 ]
+PRINTING_SCORE = f"print('loaded')\n{part_of('score-by-hand')['code']}"
+WRONG_CALL, RIGHT_CALL = (
+    {
+        "code": f"def attention(q, k, v, n):\n    return score({arguments})\n",
+        "called": "attention",
+        "calls": [[[2, 2], [[2, 0]], [[4]], 1]],
+    }
+    for arguments in ("q", "q, k[0]")
+)
+WITH_PARTS = [
+    {**WRONG_CALL, "parts": {"score": PRINTING_SCORE}},
+    {**RIGHT_CALL, "parts": {"score": PRINTING_SCORE}},
+    {**RIGHT_CALL, "parts": {"score": "def score(q, k):\n    return 7\n"}},
+    RIGHT_CALL,
+]
 
 
 def in_softmax(line):
@@ -127,17 +144,17 @@ QUESTIONS = [
     *(in_softmax(line) for line, _ in FIRST_DAY),
     *(in_softmax(body) for body in UNREADABLE),
     *(STAR, {"code": MATH}, OVERFLOW, PRINTING),
-    *(LEFT_OVER + REASSIGNED + HALF_LINES + MISSING + CALLS),
+    *(LEFT_OVER + REASSIGNED + HALF_LINES + MISSING + CALLS + WITH_PARTS),
 ]
 
 
 def questions_of(name, *, full):
-    """The solutions and every second bug of a task (all with `full`), each with its question."""
+    """The solutions and every third bug of a task (all with `full`), each with its question."""
     task = LIST_TASKS[name]
     question = {"task": data_of(task.name)}
     if task.parts:
         question["parts"] = {part["called"]: part["code"] for part in parts_of(task)}
-    bugs = [*task.bugs.values()][:: 1 if full else 2]
+    bugs = [*task.bugs.values()][:: 1 if full else 3]
     return [
         (each, {"code": as_typed(task, each.function), **question})
         for each in [*task.solutions.values(), *bugs]
@@ -271,3 +288,23 @@ def test_a_function_is_called_with_each_list_of_arguments(both):
         assert [each.get("given") for each in answers] == [None, [[2, 4], [1.0]], [[3]], None]
         assert answers[3]["error"].startswith("TypeError")
         assert answers[3]["line"] == 2
+
+
+def test_code_may_call_its_parts_which_print_nothing(both):
+    for answer in both:
+        wrong, right, other, without = map(answer, WITH_PARTS)
+        assert wrong["error"].startswith("TypeError")
+        assert wrong["line"] == 2
+        assert (right["given"], other["given"]) == ([-2.0], [7])
+        assert without["error"].startswith("NameError")
+        assert {each["printed"] for each in (wrong, right, other)} == {""}
+
+
+def test_attempts_of_readers_are_judged_as_when_they_were_stored():
+    tried = [each for file in attempts().values() for each in file if each["case"] != ENDLESS]
+    changed = [
+        (before, now)
+        for before, now in zip(tried, judge_attempts(tried), strict=True)
+        if before != before | now
+    ]
+    assert changed == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,15 @@ from tests.figures.code.interpreters import in_micropython
 from tools import ROOT
 
 SNIPPETS = Path(__file__).with_name("snippets")
+NAMES = ("ordinary", "differing", "mistakes")
 LACKS = ROOT / "chapters" / "python-on-the-page.md"
 # A line of a file is a snippet; this character is a line break in it.
 NEWLINE = "⏎"
-# Runs each snippet in CPython: what it prints, and the class of its error.
+# Runs each snippet in CPython: what it prints, and the class of its error. A page lacks these
+# libraries, too, and they take seconds.
 CPYTHON = """
 import contextlib, io, json, sys
+sys.modules |= dict.fromkeys(["numpy", "torch", "matplotlib"])
 results = []
 for snippet in json.load(sys.stdin):
     printed, error = io.StringIO(), None
@@ -43,39 +45,34 @@ SAME_ERROR = {
 UNREAD = "SyntaxError: invalid syntax."  # MicroPython's message for most lines that it cannot read
 
 
-def read(name, step=1):
-    """Read the snippets of a file, every `step`-th, each with the heading above it."""
+def read(name):
+    """Read the snippets of a file, each with the heading above it."""
     heading, snippets = "", []
     for line in (SNIPPETS / f"{name}.txt").read_text("utf-8").splitlines():
         if line.startswith("# "):
             heading = line[2:]
         else:
             snippets.append((line, heading))
-    return snippets[::step]
+    return snippets
 
 
-@pytest.fixture
-def step(request):
-    """Every third snippet of a long file, or with `--full` each."""
-    return 1 if request.config.getoption("--full") else 3
-
-
-@cache
-def results(name, step=1):
-    """For each snippet of a file: its line, CPython's result, and the page's."""
-    lines = [line for line, _ in read(name, step)]
-    snippets = [line.replace(NEWLINE, "\n") for line in lines]
+@pytest.fixture(scope="module")
+def results():
+    """For each snippet of each file: its line, CPython's result, and the page's."""
+    lines = {name: [line for line, _ in read(name)] for name in NAMES}
+    snippets = [line.replace(NEWLINE, "\n") for own in lines.values() for line in own]
     command = [sys.executable, "-W", "ignore", "-c", CPYTHON]
     done = subprocess.run(
         command, input=json.dumps(snippets), capture_output=True, text=True, check=True
     )
     ours = in_micropython([{"code": snippet} for snippet in snippets])
-    return list(zip(lines, json.loads(done.stdout), ours, strict=True))
+    both = zip(json.loads(done.stdout), ours, strict=True)
+    return {name: [(line, *next(both)) for line in own] for name, own in lines.items()}
 
 
-def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice(step):
+def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice(results):
     different = []
-    for line, (printed, error), answer in results("ordinary", step):
+    for line, (printed, error), answer in results["ordinary"]:
         assert error is None, line
         if "error" not in answer:
             if answer["printed"].strip() != printed:
@@ -85,19 +82,19 @@ def test_ordinary_code_prints_what_cpython_prints_or_is_refused_with_advice(step
     assert different == []
 
 
-def test_differences_without_a_message_are_listed_on_a_page():
+def test_differences_without_a_message_are_listed_on_a_page(results):
     page = LACKS.read_text("utf-8")
     for (line, (printed, error), answer), (_, heading) in zip(
-        results("differing"), read("differing"), strict=True
+        results["differing"], read("differing"), strict=True
     ):
         ours = (answer["printed"].strip(), "error" in answer)
         assert ours != (printed, error is not None), f"the same by now: {line}"
         assert f"**{heading}.**" in page
 
 
-def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_advice(step):
+def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_advice(results):
     different = []
-    for line, (_, error), answer in results("mistakes", step):
+    for line, (_, error), answer in results["mistakes"]:
         raised = answer.get("error", "").split(":")[0].rstrip(".").split(".")[0]
         same = raised in (error, SAME_ERROR.get(error)) or is_expected(line, raised)
         if not same or (UNREAD in answer["error"] and not answer["advice"]):
@@ -107,8 +104,6 @@ def test_a_mistake_raises_the_same_class_and_a_line_that_cannot_be_read_gets_adv
 
 def is_expected(line, raised):
     """Whether a snippet raises another class for a known reason."""
-    if any(name in line for name in ("numpy", "torch", "matplotlib")):
-        return raised == "ImportError"  # CPython has them here
     if line == "del y":
         return raised == "KeyError"
     return raised == "NameError" and any(letter in line for letter in "“‘\u00a0")

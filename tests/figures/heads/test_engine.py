@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.reading import describe_count, predictable
-from attnbook.position import sinusoidal_encoding
 from tests.figures.shared.node import ask_module
 from tools.models.decoders import lines
 
@@ -17,10 +15,7 @@ return {
     warned: typed.map((text) => figure.warning(text, 24)),
     predictable: texts.map(figure.predictable),
     counted: counts.map((given) => figure.describeCount(...given)),
-    verdicts: counts.map(([text, guesses]) => Array.from(
-        text, (_, i) => figure.verdictOn({ text, guesses }, i))),
     read: typed.map(figure.symbolsOf),
-    sinusoids: positions.map((position) => figure.sinusoidal(position, 7)),
 };
 """
 TEXTS = ["a", "pa", "abcabcab", "abcdefgh" * 4, *(line.text for line in lines("test"))]
@@ -56,10 +51,8 @@ COUNTS = [
 @pytest.fixture(scope="module")
 def answers():
     """The page's answers to all inputs of these tests."""
-    typed, positions = [*REFUSED, *READ, *WARNED], [*range(32)]
-    return ask_module(
-        HeadsFigure, PROGRAM, typed=typed, texts=TEXTS, counts=COUNTS, positions=positions
-    )
+    typed = [*REFUSED, *READ, *WARNED]
+    return ask_module(HeadsFigure, PROGRAM, typed=typed, texts=TEXTS, counts=COUNTS)
 
 
 def test_a_text_that_cannot_be_read_gets_a_message(answers):
@@ -80,15 +73,3 @@ def test_positions_beyond_those_of_training_get_a_warning(answers):
 def test_the_page_finds_the_same_predictable_symbols_and_counts_as_python(answers):
     assert answers["predictable"] == [predictable(text) for text in TEXTS]
     assert answers["counted"] == [describe_count(*given) for given in COUNTS]
-
-
-def test_only_predictable_symbols_are_right_or_wrong(answers):
-    # the first b, the first c and the second a are guessed, but cannot be predicted
-    expected = ["", "", "", "wrong", "right", "right", "right", ""]
-    assert answers["verdicts"][1] == expected
-
-
-def test_sinusoids_equal_those_of_the_layer(answers):
-    found = torch.tensor(answers["sinusoids"], dtype=torch.float64)
-    expected = sinusoidal_encoding(32, 7, dtype=torch.float64)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-14)

@@ -78,12 +78,12 @@ def choose_randomly(rng: Random, text: str) -> dict:
 
 def test_random_texts_and_settings_give_the_numbers_of_the_decoder(show):
     rng = Random(5)  # noqa: S311 - numbers to test with, no secrets
-    blocks = ["".join(rng.choices(SYMBOLS, k=rng.randint(1, 11))) for _ in range(20)]
-    texts = ["pa", *(line.text for line in lines("test")[::50])]
+    blocks = ["".join(rng.choices(SYMBOLS, k=rng.randint(1, 11))) for _ in range(8)]
+    texts = ["pa", *(line.text for line in lines("test")[::200])]
     texts += [(block * 32)[: rng.randint(2, 32)] for block in blocks]
     shown = show().shown
     changes = [choose_randomly(rng, text) for text in texts]
-    assert len(changes) > 40
+    assert len(changes) > 12
     for change, found in zip(changes, shown.read_all(READ, changes), strict=True):
         text, step, focus, removed, query = change.values()
         heads = [tuple(head) for head in removed]
@@ -120,21 +120,17 @@ BOXES = """figure => {
 }"""
 
 
-def test_no_head_moves_when_heads_are_removed(show):
+def test_nothing_moves_when_heads_are_removed_or_a_message_appears(show):
     figure = show("long", NARROW).figure
     before = figure.evaluate(BOXES)
     for layer, head in HEADS:
         remove_box(figure, layer, head).click()
         assert figure.evaluate(BOXES) == before
-
-
-def test_the_line_does_not_move_when_a_message_appears(show):
-    figure = show("long", NARROW).figure
     line = "figure => figure.querySelector('.heads-line').offsetTop - figure.offsetTop"
-    before = figure.evaluate(line)
+    top = figure.evaluate(line)
     for typed in (LONG + "a", "", LONG, "a"):
         field(figure).fill(typed)
-        assert figure.evaluate(line) == before, typed
+        assert figure.evaluate(line) == top, typed
 
 
 def test_few_symbols_do_not_make_a_huge_picture(show):

@@ -26,9 +26,9 @@ CONTRACTS = {"encoder": for_encoder_layer, "transformers": for_transformers}
 
 @pytest.fixture(scope="module")
 def cases(request, settings, shown):
-    """Each rule alone and a sixth of the joins, with `--full` all: settings and pages."""
+    """Each rule alone and a fifth of the joins, with `--full` all: settings and pages."""
     pairs = list(zip(settings, shown, strict=True))
-    return pairs[:NUM_FIRST] + pairs[NUM_FIRST :: 1 if request.config.getoption("--full") else 6]
+    return pairs[:NUM_FIRST] + pairs[NUM_FIRST :: 1 if request.config.getoption("--full") else 5]
 
 
 def rules_of(setting):
@@ -86,7 +86,7 @@ def test_code_for_transformers_gives_the_positions_of_the_queries(run_module):
 def test_snippets_of_flex_attention_make_exactly_the_mask_shown(cases, request):
     # Each takes as long as all others of a setting together.
     full = request.config.getoption("--full")
-    some = cases[: NUM_FIRST : 1 if full else 4] + cases[NUM_FIRST :: 10 if full else 5]
+    some = cases[: NUM_FIRST : 1 if full else 5] + cases[NUM_FIRST::6]
     assert run_snippets("flex", some) == (len(some), [])
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from attnbook.figures import MaskFigure
 from attnbook.masking.interop import MaskRules
@@ -13,12 +14,9 @@ from tests.figures.code.interpreters import in_micropython
 from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, make_setting, page_rules
 
 
-def test_the_page_draws_our_mask_for_each_rule_and_200_joins(settings, shown):
-    assert len(settings) == 220
+def test_the_page_draws_our_mask_and_counts_positions_for_each_rule_and_100_joins(settings, shown):
+    assert len(settings) == 120
     assert [page["mask"] for page in shown] == [one["visible"] for one in settings]
-
-
-def test_the_page_counts_positions_as_mask_rules_do(settings, shown):
     for one, page in zip(settings, shown, strict=True):
         rules, padding = MaskFigure(**one["rules"]).rules, one["rules"].get("start") or 0
         expected = [
@@ -28,7 +26,7 @@ def test_the_page_counts_positions_as_mask_rules_do(settings, shown):
 
 
 def test_the_page_and_the_text_use_the_same_words(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[1::9]:
+    for one, page in list(zip(settings, shown, strict=True))[1::5]:
         figure = MaskFigure(**one["rules"])
         figure.table = one["own"] and [[*row] for row in one["own"]["table"]]
         text = "\n".join(figure._lines())
@@ -52,15 +50,15 @@ def numbers_of(sentence: str) -> set[int]:
     return {key for low, high in ranges for key in range(int(low), int(high or low) + 1)}
 
 
-def hides(rules: dict[str, Any], names: list[str], row: int, key: int) -> bool:
-    """Whether these rules alone hide a pair."""
-    few = {name: rules[name] for name in ["num_queries", "num_keys", *names]}
-    return not MaskFigure(**few).visible[row, key]
+def visible_by(rules: dict[str, Any], names: list[str]) -> Tensor:
+    """The mask of these rules alone."""
+    return MaskFigure(**{name: rules[name] for name in ["num_queries", "num_keys", *names]}).visible
 
 
 def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[::5]:
+    for one, page in list(zip(settings, shown, strict=True))[::4]:
         rules, table = one["rules"], one["own"] and one["own"]["table"]
+        masks = {words: visible_by(rules, names) for words, names in RULES_BY_WORDS.items()}
         for row, (seen, sentences) in enumerate(zip(one["visible"], page["pairs"], strict=True)):
             query = row + rules["num_keys"] - rules["num_queries"]
             first = sentences[0].removeprefix(f"Query {query} sees ")
@@ -71,9 +69,7 @@ def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, shown):
                 assert why == ""
                 continue
             reasons = why.removeprefix(f" Key {key} is hidden by ").removesuffix(".")
-            expected = [
-                words for words, names in RULES_BY_WORDS.items() if hides(rules, names, row, key)
-            ]
+            expected = [words for words, mask in masks.items() if not mask[row, key]]
             if table and not table[row][key]:
                 expected.append("your rule")
             assert sorted(re.split(", | and ", reasons)) == sorted(expected)
@@ -196,7 +192,7 @@ def evaluate_rows(text, rules):
 def test_the_right_picture_is_no_mistake(run_module, settings):
     masks = [{"rules": one["rules"], "mask": one["visible"]} for one in settings if not one["own"]]
     found = run_module(masks=masks)["comparisons"]
-    assert len(found) > 20
+    assert len(found) > 15
     assert all(each == {"differ": 0, "mistake": ""} for each in found)
 
 
@@ -217,7 +213,7 @@ def test_plain_pictures_have_a_name(run_module):
 
 
 def test_rules_fit_at_all_sizes_that_can_be_chosen(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[::12]:
+    for one, page in list(zip(settings, shown, strict=True))[::8]:
         for num_keys, changes in zip((1, 2, 5, 13), page["resized"], strict=True):
             rules = one["rules"] | changes
             assert rules["num_keys"] == num_keys
