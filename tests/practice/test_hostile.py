@@ -130,7 +130,7 @@ asynchronous()
 generator()
 endless()
 raising(Silent())
-[0.1] * 1_000_000
+[0.1] * 200_000
 {0: 0.1, 1: 0.2, 2: 0.7}
 range(3)
 raising(RecursionError())
