@@ -230,6 +230,21 @@ def test_a_verdict_has_the_case_the_output_and_one_bug_or_two():
     assert third.startswith("✗ double: not yet. Case: half a length, after 2 cases that hold.\n")
 
 
+def test_an_answer_that_gives_the_numbers_of_a_bug_with_other_gradients_gets_no_name():
+    tripled, constant = (lambda x, lens: x + x + x), (lambda x, lens: 3 * x.detach() + 0 * x)
+    assert [bug.name for bug in check("double", tripled).bugs] == ["tripled"]
+    assert check("double", constant).bugs == []
+
+
+def test_a_second_bug_or_case_of_a_name_is_refused():
+    task = make_double()
+    with pytest.raises(ValueError, match="must differ, got 'tripled' twice"):
+        register_bug(task, "tripled", lambda x, _: x)
+    with pytest.raises(ValueError, match="must differ, got 'one row' twice"):
+        task.case("one row")(lambda: (ROWS, torch.tensor([2, 2])))
+    assert [*task.bugs] == ["short", "brief", "tripled"]
+
+
 def catches_tripled(double):
     assert double(ROWS, torch.tensor([2, 2]))[0, 0] == 2
 
@@ -309,6 +324,7 @@ WRONG_LISTS = {
     ),
     ("summed", max): "It returns 1, and should be larger.",
     ("summed", lambda x: x): "It returns a list of numbers where a number was expected.",
+    ("bounded", lambda x: [True]): "It returns a list of bools where True or False was expected.",
     ("bounded", lambda x: 1.5): "It returns 1.5 where True or False was expected.",
     ("bounded", lambda x: True): "It returns True, and should return False.",
     ("bounded", lambda x: x["a"]): "It raises TypeError: 'float' object is not subscriptable.",

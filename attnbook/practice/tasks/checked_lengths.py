@@ -37,65 +37,25 @@ def _wrong(name: str, valid_lens: Tensor, shape: Shape = _SHAPE) -> None:
 
 
 _good("a length for each example", lengths(1, 2))
-
-
 _good("a length for each query", lengths([1, 2, 3], [3, 1, 2]))
-
-
 _good("more keys to be seen than there are queries", lengths(4, 2))
-
-
 _good("a length of 0", lengths(0, 4))
-
-
 _good("a length of all keys", lengths(4, 5))
-
-
 _good("whole numbers of a float type", torch.tensor([2.0, 4.0]))
-
-
 _good("whole numbers of 32 bits", lengths([1, 4, 3], [2, 5, 0]).int())
-
-
 _good("as many queries as examples and keys", lengths([3, 0, 1], [2, 3, 1], [0, 2, 2]), (3, 3, 3))
-
-
 _wrong("a length above the number of keys", lengths(7, 1))
-
-
 _wrong("a length one above the number of keys", lengths([1, 2, 3], [4, 5, 6]))
-
-
 _wrong("more queries than keys, and a length between", lengths(3, 1), (2, 5, 2))
-
-
 _wrong("a length below 0", lengths(1, -3))
-
-
 _wrong("a fraction", torch.tensor([2.5, 1.0]))
-
-
 _wrong("a length that is NaN", torch.tensor([1.0, torch.nan]))
-
-
 _wrong("a length that is infinite", torch.tensor([torch.inf, 1.0]))
-
-
 _wrong("a mask of True and False", torch.tensor([[True, True, False], [True, False, False]]))
-
-
 _wrong("lengths of shape (num_queries, batch)", lengths([1, 2], [4, 3], [2, 5]))
-
-
 _wrong("a length for each key", lengths([1, 2, 3, 4, 5], [2, 2, 2, 2, 2]))
-
-
 _wrong("a length for each query, and no batch", lengths(1, 2, 3))
-
-
 _wrong("a length for each key of each query", torch.ones(2, 3, 5, dtype=torch.long))
-
-
 _wrong("one length for all", torch.tensor(3))
 
 
@@ -134,8 +94,6 @@ _wrong(
     lengths(*range(0, 2400, 300), 3001),
     (9, 130, 3000),
 )
-
-
 task.case("lengths in a column, one for each example", refused=True)(
     lambda: (torch.tensor([[1], [2]]), (2, 3, 4))
 )

@@ -309,11 +309,7 @@ def listed(query: int, key: int, num_queries: int, num_keys: int, documents: Doc
 
 @by_hand.bug(fix="compare the document of the query's position with the key's, too.")
 def documents_leak(
-    query: int,
-    key: int,
-    num_queries: int,
-    num_keys: int,
-    documents: Documents,
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
     """`documents` is never used, and documents attend to each other."""
     return key <= query + num_keys - num_queries
@@ -338,11 +334,7 @@ def joined_by_or(
 
 @by_hand.bug(fix="among the keys the query is at `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
-    query: int,
-    key: int,
-    num_queries: int,
-    num_keys: int,
-    documents: Documents,
+    query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
     """the queries are placed at the first positions of the keys, but they are at the last."""
     return documents[key] == documents[query] and key <= query

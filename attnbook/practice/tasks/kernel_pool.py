@@ -53,41 +53,21 @@ def _far() -> Inputs:
 
 
 task.case("a width of 1")(lambda: _inputs(1.0))
-
-
 task.case("a width of 2")(lambda: _inputs(2.0))
-
-
 task.case("a width of 0.5")(lambda: _inputs(0.5))
-
-
 task.case("vectors of one number")(lambda: _inputs(0.75, size=1))
-
-
 task.case("as many queries as keys, and all sizes equal")(
     lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), 1.5)
 )
-
-
 task.case("one key")(lambda: (normal(2, 3, 2), normal(2, 1, 2), normal(2, 1, 7), 1.5))
-
-
 task.case("queries and keys that are views of other tensors, axes swapped")(
     lambda: (normal(2, 2, 3).mT, normal(2, 2, 5).mT, normal(2, 7, 5).mT, 1.5)
 )
-
-
 task.case("a width to be learned")(lambda: (*_inputs(0.0)[:3], torch.tensor(1.5)))
-
-
 task.case("queries that lie on keys")(
     lambda: (normal(2, 5, 2)[:, :3], normal(2, 5, 2), normal(2, 5, 7), 1.5)
 )
-
-
 task.case("a query far from all keys", gradients=False)(_far)
-
-
 task.case("double precision")(
     lambda: (*(each.double() for each in _inputs(1.5)[:3] if isinstance(each, Tensor)), 1.5)
 )
@@ -107,13 +87,9 @@ def _() -> tuple[Tensor, Tensor, Tensor, float]:
 task.case("a query on one key, and 20 from the first and the last", gradients=False)(
     lambda: (torch.zeros(1, 1, 1), torch.tensor([[[20.0], [0], [20]]]), normal(1, 3, 2), 1.0)
 )
-
-
 task.case("26 keys near 10,000")(
     lambda: (10_000 + normal(1, 3, 2), 10_000 + normal(1, 26, 2), normal(1, 26, 2), 1.0)
 )
-
-
 task.case("6 examples of 9 queries, 131 keys, vectors of three numbers")(
     lambda: (normal(6, 9, 3), normal(6, 131, 3), normal(6, 131, 7), 1.5)
 )

@@ -112,18 +112,12 @@ def _() -> tuple[Tensor, Tensor]:
 task.case("seen scores 1000 apart", gradients=False)(
     lambda: (torch.tensor([[[0.0, 1000, 1, 2], [1000, 0, 999, 3]]]), lengths(3))
 )
-
-
 task.case("rows of one example 1000 apart", gradients=False)(
     lambda: (normal(1, 2, 5) + torch.tensor([[[1000.0], [0]]]), lengths(4))
 )
-
-
 task.case("as many heads as queries, and a length for each query")(
     lambda: (normal(2, 3, 3, 5), lengths([1, 3, 5], [4, 2, 0]))
 )
-
-
 task.case("6 examples of 9 queries, 131 keys")(
     lambda: (normal(6, 9, 131), lengths(131, 1, 0, 65, 129, 130))
 )

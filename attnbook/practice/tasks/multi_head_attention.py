@@ -89,8 +89,6 @@ def _() -> Inputs:
 
 
 task.case("an example that may see nothing")(lambda: _plain(valid_lens=lengths(0, 4)))
-
-
 task.case("half precision")(lambda: with_dtype(torch.float16, *_plain(valid_lens=lengths(2, 5))))
 task.case("double precision")(lambda: with_dtype(torch.float64, *_plain(valid_lens=lengths(2, 5))))
 

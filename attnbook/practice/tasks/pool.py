@@ -32,48 +32,26 @@ def _weights(*shape: int) -> Tensor:
 
 
 task.case("weights that sum to 1", gradients=False)(lambda: (_weights(2, 3, 5), normal(2, 5, 7)))
-
-
 task.case("weights that do not sum to 1, after dropout")(
     lambda: (_weights(2, 3, 5) * 2 * (normal(2, 3, 5) > 0), normal(2, 5, 7))
 )
-
-
 task.case("one query")(lambda: (_weights(2, 1, 5), normal(2, 5, 7)))
-
-
 task.case("one key")(lambda: (_weights(2, 3, 1), normal(2, 1, 7)))
-
-
 task.case("as many queries as keys, and values of that size")(
     lambda: (_weights(3, 3, 3), normal(3, 3, 3))
 )
-
-
 task.case("all weight on one key")(
     lambda: (torch.eye(5)[torch.tensor([[3, 0, 0], [4, 1, 2]])], normal(2, 5, 7))
 )
-
-
 task.case("a row of weights that is all 0")(
     lambda: (_weights(2, 3, 5) * torch.tensor([1.0, 0, 1])[:, None], normal(2, 5, 7))
 )
-
-
 task.case("heads")(lambda: (_weights(2, 3, 5, 7), normal(2, 3, 7, 11)))
-
-
 task.case("weights and values that are views of other tensors, axes swapped")(
     lambda: (_weights(2, 3, 5).mT.contiguous().mT, normal(2, 7, 5).mT)
 )
-
-
 task.case("double precision")(lambda: (_weights(2, 3, 5).double(), normal(2, 5, 7).double()))
-
-
 task.case("half precision")(lambda: (_weights(2, 3, 5).half(), normal(2, 5, 7).half()))
-
-
 task.case("6 examples of 9 queries, 131 keys")(
     lambda: (normal(6, 9, 131).softmax(-1), normal(6, 131, 7))
 )

@@ -33,45 +33,25 @@ task = Task(
 
 
 task.case("a few scores around 0")(lambda: (normal(2, 3, 5),))
-
-
 task.case("as many queries as keys, and as examples")(lambda: (normal(3, 3, 3),))
-
-
 task.case("one query")(lambda: (normal(2, 1, 5),))
-
-
 task.case("one key")(lambda: (normal(2, 3, 1),))
-
-
 task.case("scores that are a view of another tensor, its axes swapped")(
     lambda: (normal(2, 5, 3).transpose(1, 2),)
 )
-
-
 task.case("scores of 1000", gradients=False)(
     lambda: (1000 + torch.tensor([[[0.0, 1, 3], [2, 0, 1]]]),)
 )
-
-
 task.case("a row whose own scores are 1000 apart", gradients=False)(
     lambda: (torch.tensor([[[0.0, 1000, 999], [1000, 0, 1]]]),)
 )
-
-
 task.case("rows that are 1000 apart", gradients=False)(
     lambda: (torch.tensor([[[1000.0, 1001, 1003], [0, 2, 1]], [[-1000, -999, -1002], [3, 1, 2]]]),)
 )
-
-
 task.case("double precision")(lambda: (normal(2, 3, 5).double(),))
-
-
 task.case("half precision, where powers of 12 overflow")(
     lambda: (torch.tensor([[[12.0, 11, 9], [0, 1, 2]]]).half(),)
 )
-
-
 task.case("6 examples of 9 queries, 131 keys")(lambda: (normal(6, 9, 131),))
 
 

@@ -312,11 +312,7 @@ def one_key_too_few_by_hand(
 
 @by_hand.bug(fix="among the keys the query is at `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
-    query: int,
-    key: int,
-    num_queries: int,
-    num_keys: int,
-    back: int,
+    query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
     """the queries are placed at the first positions of the keys, but they are at the last."""
     return 0 <= query - key <= back
