@@ -1,4 +1,4 @@
-"""Back shows a page where the reader left it, and a link its section; tests/engines has a reload."""
+"""Back shows a page where the reader left it, and a link its section."""
 
 from __future__ import annotations
 
