@@ -44,13 +44,15 @@ def read_position(figure) -> tuple[int, int]:
     return found["date"], found["step"]
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case != "nothing"])
-def test_at_every_step_of_every_text_it_shows_the_model(show, case):
+@pytest.mark.parametrize("case", ["book", "failing", "strings", "wordy", "one_step"])
+def test_at_every_step_it_shows_the_model(show, case):
     shown = show(case)
     translations = shown.state["translations"]
     expecting = [
         each for date in range(len(translations)) for each in expected(case, translations, date)
     ]
+    if case == "book":
+        expecting = expecting[::3]  # each of the ten steps, of some text
     positions = [{name: each[name] for name in ("date", "step")} for each in expecting]
     found = shown.read_all(READ, positions)
     for position, one, true in zip(positions, found, expecting, strict=True):
@@ -187,17 +189,8 @@ def test_the_character_that_is_pointed_at_is_lit_everywhere(show):
     assert disagreements(figure, "book", state) == []
 
 
-ORDER = """figure => ['select', '.stepper', '.output-row', '.columns', '.heat-picture', '.readout',
-    'summary'].map(part => figure.querySelector(part).getBoundingClientRect().top)"""
-
-
-def test_controls_are_above_the_bands_and_all_fits_on_a_phone(alone):
-    figure = figure_of("book")
-    figure.action = "Choose a date and move the slider: does the largest weight lie in the bracket?"
-    figure.caption = "Where the translator attends before it writes each character."
-    with alone(figure, width=NARROW) as (tab, shown):
-        tops = shown.evaluate(ORDER)
-        assert tops == sorted(tops)
-        for date in range(len(LOCALES)):
-            tab.evaluate("date => models[0].set('date', date)", date)
-            assert shown.bounding_box()["height"] <= 740, date
+def test_it_fits_on_a_phone_at_every_date(show):
+    shown = show(width=NARROW)
+    for date in range(len(LOCALES)):
+        shown.set(date=date)
+        assert shown.figure.bounding_box()["height"] <= 660, date  # action and caption need 80

@@ -45,10 +45,9 @@ def test_at_the_ends_of_each_slider_it_shows_pythons_numbers(show, trait):
         assert disagreements(figure, python) == []
 
 
-@pytest.mark.parametrize(("case", "every"), [("small", 1), ("stored", 15)])
-def test_at_every_setting_it_shows_pythons_numbers(show, case, every):
+@pytest.mark.parametrize(("case", "every"), [("small", 4), ("stored", 30)])
+def test_at_many_settings_it_shows_pythons_numbers(show, case, every):
     shown, _, python = show(case)
-    assert len(make_settings()) == 4 * (7 + 9 + 9 + 7) + 200
     settings = make_settings()[::every]
     for setting, found in zip(settings, shown.read_all(READ, settings), strict=True):
         assert differences(found, set_all(python, setting)) == [], setting

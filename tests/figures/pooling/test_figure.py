@@ -21,14 +21,6 @@ def test_weights_and_output_are_those_of_the_kernel(name):
     torch.testing.assert_close(figure.attention_weights, weights, rtol=1e-9, atol=1e-12)
 
 
-def test_two_keys_by_hand():
-    # The scores are -(1/2)²/2 and -(3/2)²/2 at query 0.25: one apart, so e to 1.
-    figure = PoolingFigure(column(0, 1), column(3, 5), 0.5, query=0.25)
-    e = 2.718281828459045
-    assert figure.attention_weights.flatten().tolist() == pytest.approx([e / (e + 1), 1 / (e + 1)])
-    assert figure.output.item() == pytest.approx((3 * e + 5) / (e + 1))
-
-
 def test_the_text_has_query_width_output_and_the_heaviest_keys():
     figure = few(query=2.5)
     assert repr(figure) == (

@@ -21,7 +21,7 @@ return asked.map(({ state, at }) => ({
   sentence: figure.sentence(figure.wordsOf(state).dot, figure.pose(state, 3, 0)),
 }));
 """
-MANY = 101
+MANY = 20
 each_case = pytest.mark.parametrize("name", CASES)
 
 

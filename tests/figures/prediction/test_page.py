@@ -113,13 +113,6 @@ def test_two_views_of_one_prediction_agree(browser, serve, tmp_path):
         assert visit.complaints == []
 
 
-@pytest.mark.parametrize("case", ["choice", "numbers"])
-def test_on_a_phone_its_controls_are_high_enough_for_a_finger(show, case):
-    with show(case, width=NARROW) as (_, figure):
-        controls = figure.locator("button:visible, input").all()
-        assert min(control.bounding_box()["height"] for control in controls) >= 40
-
-
 # On the book's pages
 
 MEASURED = """() => [...document.querySelectorAll('[data-attnbook-view]')]

@@ -21,9 +21,13 @@ def write_module(module: str, folder: Path) -> Path:
 
 def run_in_node(program: str, module: Path, **task: Any) -> Any:
     """Run a program that reads JSON, with the module's address, and writes JSON."""
+    return _run(program, module.as_uri(), task)
+
+
+def _run(program: str, address: str, task: dict[str, Any]) -> Any:
     done = subprocess.run(
         [NODE, "--input-type=module", "--eval", program],
-        input=json.dumps({"module": module.as_uri(), **task}),
+        input=json.dumps({"module": address, **task}),
         capture_output=True,
         text=True,
         check=True,
@@ -46,11 +50,5 @@ process.stdout.write(
 def ask_module(kind: type[Figure], body: str, **task: Any) -> Any:
     """Run the body of a function of `figure`, a kind's module, and of a task; gives its answer."""
     data = base64.b64encode(str(kind._esm).encode()).decode()
-    done = subprocess.run(
-        [NODE, "--input-type=module", "--eval", ASK.format(names=", ".join(task), body=body)],
-        input=json.dumps({"module": f"data:text/javascript;base64,{data}", **task}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    program = ASK.format(names=", ".join(task), body=body)
+    return _run(program, f"data:text/javascript;base64,{data}", task)

@@ -239,23 +239,6 @@ def every(open_page):
     return open_page(captioned())
 
 
-@each_name
-def test_a_figure_begins_with_its_action_and_ends_with_its_caption(every, name):
-    shown = every.shown[name]
-    assert shown.get_attribute("data-attnbook-figure") == name.partition(",")[0]
-    first = shown.locator("> :first-child")
-    assert first.get_attribute("class") == "action"
-    assert first.inner_text() == f"Try {name}: what happens?"
-    assert first.locator("code").inner_text() == name
-    assert shown.locator("> figcaption").inner_text() == f"A caption of {name}."
-
-
-def test_a_page_has_one_figure_for_each_example_and_no_id_twice(every):
-    assert every.tab.get_by_role("figure").count() == len(EXAMPLES)
-    ids = every.tab.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
-    assert len({*ids}) == len(ids)
-
-
 # Cells whose text is not their value rounded.
 MISROUNDED = """figure => [...figure.querySelectorAll('td[data-value]')].map(
     cell => [cell.textContent, cell.dataset.value]).filter(([text, value]) => {
@@ -266,16 +249,27 @@ MISROUNDED = """figure => [...figure.querySelectorAll('td[data-value]')].map(
 
 
 @each_name
-def test_numbers_are_in_folded_tables_and_a_cell_shows_its_value_rounded(every, name):
-    figure = every.shown[name]
-    assert figure.get_by_role("table").count() == 0
-    count = figure.locator("details table").count()
-    assert count == figure.locator("table").count()
+def test_it_begins_with_its_action_and_ends_with_its_caption_and_its_numbers_are_folded(
+    every, name
+):
+    shown = every.shown[name]
+    assert shown.get_attribute("data-attnbook-figure") == name.partition(",")[0]
+    first = shown.locator("> :first-child")
+    assert first.get_attribute("class") == "action"
+    assert first.inner_text() == f"Try {name}: what happens?"
+    assert first.locator("code").inner_text() == name
+    assert shown.locator("> figcaption").inner_text() == f"A caption of {name}."
+    assert shown.get_by_role("table").count() == 0
+    count = shown.locator("details table").count()
+    assert count == shown.locator("table").count()
     assert (count == 0) == (name in ("code", "prediction"))
-    assert figure.evaluate(MISROUNDED) == []
+    assert shown.evaluate(MISROUNDED) == []
 
 
-def test_jupyterlab_does_not_handle_keys_of_controls(every):
+def test_no_id_occurs_twice_and_jupyterlab_does_not_handle_keys_of_controls(every):
+    assert every.tab.get_by_role("figure").count() == len(EXAMPLES)
+    ids = every.tab.evaluate("[...document.querySelectorAll('main [id]')].map(e => e.id)")
+    assert len({*ids}) == len(ids)
     assert every.tab.locator(f"figure {UNSUPPRESSED}").count() == 0
 
 

@@ -29,6 +29,7 @@ def show(stage):
     return stage({name: make() for name, (make, *_) in HANDLES.items()})
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("name", HANDLES)
 def test_a_handle_is_at_the_part_that_it_chooses(show, name, width):

@@ -55,7 +55,6 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
     ],
     "cost": [
         lambda: CostFigure(exact(), batch=64, queries=4096, keys=4096, size=1024, mode="training"),
-        lambda: CostFigure(exact(), layer="dot"),
     ],
     "heads": [
         lambda: HeadsFigure(removed=[(0, 1)], focus=(0, 1)),
@@ -69,20 +68,14 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
             written="(q >= k) & (q - k <= 3)",
         ),
     ],
-    "online": [
-        lambda: change(figure_of("the most"), step=32),
-        lambda: change(figure_of("the chapter's"), step=3, corrected=False),
-    ],
-    "pooling": [POOLING["noisy"], POOLING["far_from_zero"]],
+    "online": [lambda: change(figure_of("the most"), step=32)],
+    "pooling": [POOLING["far_from_zero"]],
     "position": [POSITION["the largest"], POSITION["rotary"]],
     "prediction": [
         lambda: change(PREDICTION["numbers"](), tried=["0, 0"], done="shown"),
         lambda: change(PREDICTION["choice"](), tried=["(1, 7, 3)"]),
     ],
-    "scaling": [
-        lambda: ScalingFigure(*SCALING["the largest"]()),
-        lambda: ScalingFigure(*SCALING["the smallest"]()),
-    ],
+    "scaling": [lambda: ScalingFigure(*SCALING["the largest"]())],
     "shape": [
         lambda: change(ShapeFigure(trace_case("heads")), step=21),
         lambda: change(ShapeFigure(trace_case("kinds")), step=14),

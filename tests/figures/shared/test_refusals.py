@@ -150,7 +150,6 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
         {"without": "dot ours training"},
         "points must hold positive times of dot ours training",
     ),
-    *((HeadsFigure, {name: value}, message) for name, value, message in OF_HEADS),
     (HeadsFigure, {"name": "no"}, "name must be one of copying"),
     (HeadsFigure, {"text": 3}, "text must be a string, got int"),
     (MaskFigure, {"num_queries": 0}, f"{LEAST} 1 of num_queries, got 0"),
@@ -211,7 +210,6 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
         {"trace": torch.nn.Linear(2, 3)},
         "trace must be what attnbook.tracing.trace ret",
     ),
-    *((TranslatorFigure, {name: value}, message) for name, value, message in OF_TRANSLATOR),
     (
         TranslatorFigure,
         {"name": "recurrent"},

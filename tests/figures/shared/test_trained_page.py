@@ -79,13 +79,6 @@ def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(sh
     assert room.disagreements(figure, python) == []
 
 
-def test_jupyterlab_does_not_handle_keys_of_controls_that_are_added_later(show, room):
-    figure = show().figure
-    room.field(figure).fill(room.typed)
-    expect(figure.locator(room.characters)).to_have_count(len(room.typed))
-    assert figure.locator(UNSUPPRESSED).count() == 0
-
-
 def test_the_last_picture_is_grey_and_legible(alone, room):
     with alone(room.make(**room.changed), scheme="dark") as (tab, figure):
         part, ink = figure.locator(room.ink).first, "part => getComputedStyle(part).color"
@@ -93,7 +86,7 @@ def test_the_last_picture_is_grey_and_legible(alone, room):
         room.field(figure).fill([*room.refused][1])
         expect(figure.locator(".stale")).to_be_visible()
         assert part.evaluate(ink) != full
-        assert axe_findings(tab) == []  # contrast, too
+        assert axe_findings(tab, ["color-contrast"]) == []
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +110,8 @@ def test_the_model_follows_the_typed_text_and_is_loaded_once_for_two_figures(
         room.field(figure).fill(room.typed)
         expect(figure.locator(room.characters)).to_have_count(len(room.typed))
         assert room.disagreements(figure, python) == []
+        # JupyterLab does not handle keys of controls that are added later.
+        assert figure.locator(UNSUPPRESSED).count() == 0
         python.set_state(room.move(figure))
         assert room.disagreements(figure, python) == []
         other = figures.nth(1)
@@ -128,7 +123,7 @@ def test_the_model_follows_the_typed_text_and_is_loaded_once_for_two_figures(
         assert tab.locator(script).count() == 1
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("how", ["scrolled to", "touched"])
 def test_the_model_is_loaded_when_its_figure_comes_near_the_view_or_is_touched(
     browser, kind, room, address, how
@@ -161,11 +156,10 @@ def check_stored_picture_stays(room, figure, why):
 DAMAGED = {
     "it exports nothing": (r"\(window\.attnbookLate", "(window.other"),
     "some weights are too many": (r'"data":\[?"', r"\g<0>AAAA"),
-    "it exports something else": ('"data":', '"date":'),
 }
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
 def test_with_a_damaged_script_the_stored_picture_stays(browser, serve, kind, room, built, damage):
     script = built.html / "_static" / "live" / f"{room.make().name}.js"

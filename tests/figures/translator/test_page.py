@@ -7,7 +7,6 @@ from random import Random
 import pytest
 from playwright.sync_api import expect
 
-from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.dates import LOCALES, make_dates
 from tests.figures.shared.page import slider
@@ -52,7 +51,7 @@ def test_each_step_shows_where_the_model_attended(show):
 
 
 @pytest.mark.parametrize(
-    ("case", "count", "locales"), [("first", 18, LOCALES), ("other model", 9, SMALL_LOCALES)]
+    ("case", "count", "locales"), [("first", 9, LOCALES), ("other model", 4, SMALL_LOCALES)]
 )
 def test_dates_with_hidden_characters_are_written_like_in_python(show, case, count, locales):
     draw = Random(7)  # noqa: S311 - numbers to test with, no secrets
@@ -148,14 +147,3 @@ def test_nothing_moves_when_characters_are_hidden_or_the_text_is_wrong(show):
     for typed in ("!?%&", "", TEXT):
         field(figure).fill(typed)
         assert figure.evaluate(TOPS) == before, typed
-
-
-def test_it_fits_on_a_phone(alone):
-    action = "Click the four letters of “März” to hide them from attention: "
-    action += "which month does the model write now?"
-    caption = "A trained translator, and where it attends before each character."
-    texts = {"examples": [TEXT, HEBREW], "action": action, "caption": caption}
-    figures = [TranslatorFigure(hidden=hidden, **texts) for hidden in ([], MONTH)]
-    with alone(*figures, width=NARROW) as (_, shown):
-        for figure in shown.all():
-            assert figure.bounding_box()["height"] <= 740
