@@ -18,6 +18,16 @@ FOCUS_FIRST = """selector => [...document.querySelectorAll(selector)]
     .find(it => it.getClientRects().length && !it.closest('details:not([open])')).focus()"""
 FOCUSED = "selector => document.activeElement.matches(selector)"
 TOP = "selector => document.querySelector(selector).getBoundingClientRect().top"
+# Neither the height of the page nor the position changes for ten frames.
+AT_REST = f"""async selector => {{
+    const measure = () => `${{document.body.scrollHeight}} ${{({TOP})(selector)}}`;
+    const first = measure();
+    for (let frame = 0; frame < 10; frame += 1) {{
+        await new Promise(requestAnimationFrame);
+        if (measure() !== first) return false;
+    }}
+    return true;
+}}"""
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +90,10 @@ def test_after_the_skip_link_the_next_stop_is_in_the_text(tab):
 def test_a_reload_restores_the_scroll_position(tab):
     far = "#gradients-through-a-mask"
     tab.evaluate("() => document.querySelector('article details').open = true")
-    tab.evaluate("target => document.querySelector(target).scrollIntoView()", far)
+    scroll = "target => document.querySelector(target).scrollIntoView({ behavior: 'instant' })"
+    tab.evaluate(scroll, far)
     tab.evaluate("() => scrollBy({ top: 150, behavior: 'instant' })")
+    assert until(tab, AT_REST, far)
     before = tab.evaluate(TOP, far)
     assert before < 0
     tab.reload()

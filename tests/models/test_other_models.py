@@ -56,12 +56,3 @@ def test_the_command_writes_the_grades_and_their_origin(monkeypatch, tmp_path):
         written["translators by seed"]["small"]["0"].keys() == TRANSLATORS["recurrent"]["0"].keys()
     )
     assert written["one layer"] == {"16 heads": 16}
-
-
-def test_one_digit_of_the_year_is_replaced():
-    for date in RECIPES["small"].dates().test[:20]:
-        for position in range(4):
-            text, digit = tool.with_another_digit(date, position)
-            changed = [i for i, (a, b) in enumerate(zip(date.text, text, strict=True)) if a != b]
-            assert changed == [date.spans["year"][0] + position]
-            assert text[changed[0]] == digit
