@@ -100,7 +100,7 @@ function parts(model, repaint) {
   const { characters, scores } = model.get("shown");
   const actions = actionsOf(model);
   const refuse = (/** @type {string} */ text) => refusal(text, characters);
-  const typed = textField({ read: symbolsOf, refusal: refuse, onText: actions.type, repaint });
+  const typed = textField({ read: symbolsOf, refusal: refuse, onInput: actions.type, repaint });
   const name = make("span", { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
   const label = make("label", { class: "heads-field" }, name, typed.input);
   const sizes = scores.map((layer) => layer.length);

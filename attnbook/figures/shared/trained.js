@@ -11,18 +11,18 @@ const NEAR = "300px"; // from the view
  * @param {{
  *   read: (typed: string) => string,
  *   refusal: (typed: string) => string,
- *   onText: (text: string) => void,
+ *   onInput: (text: string) => void,
  *   repaint: () => void,
  * }} options `read` is what the model reads of it; `refusal` says why it cannot
  */
-export function textField({ read, refusal, onText, repaint }) {
+export function textField({ read, refusal, onInput, repaint }) {
   const status = make("small", { id: uniqueName(), role: "status" });
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
   const input = make("input", { type: "text", "aria-describedby": status.id, ...quiet });
   let [problem, last] = ["", ""];
   const type = (/** @type {string} */ typed) => {
     problem = refusal(typed);
-    if (!problem) onText(read(typed));
+    if (!problem) onInput(read(typed));
     repaint(); // a model sends no event if the value is the same
   };
   input.addEventListener("input", () => type(input.value));

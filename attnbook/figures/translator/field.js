@@ -6,12 +6,12 @@ import { refusal, textOf } from "./words.js";
 /**
  * Where the reader types, and examples next to it.
  * @param {string[]} examples @param {string} characters that the model knows
- * @param {(text: string) => void} onText @param {() => void} repaint
+ * @param {(text: string) => void} onInput @param {() => void} repaint
  */
-export function field(examples, characters, onText, repaint) {
+export function field(examples, characters, onInput, repaint) {
   const read = (/** @type {string} */ typed) => textOf(typed, characters);
   const refuse = (/** @type {string} */ typed) => refusal(typed, characters);
-  const typed = textField({ read, refusal: refuse, onText, repaint });
+  const typed = textField({ read, refusal: refuse, onInput, repaint });
   typed.input.dir = "auto";
   const options = examples.map((text) => make("option", { value: text, text: `\u2068${text}\u2069` }));
   const select = make("select", {}, make("option", { value: "", text: "choose …" }), ...options);

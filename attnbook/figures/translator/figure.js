@@ -55,11 +55,11 @@ function probabilityTable() {
 function parts(model, repaint) {
   const { characters } = model.get("shown");
   const set = setterOf(model);
-  const onText = (/** @type {string} */ text) => {
+  const onInput = (/** @type {string} */ text) => {
     // Positions are those of the old text: in a new one nothing is hidden.
     if (text !== model.get("text")) set({ hidden: [], text });
   };
-  const typed = field(model.get("examples"), characters, onText, repaint);
+  const typed = field(model.get("examples"), characters, onInput, repaint);
   const showAll = button("show all", () => model.get("hidden").length && set({ hidden: [] }), "control show-all");
   const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
