@@ -31,6 +31,12 @@
   }
 
   for (const part of document.querySelectorAll(PARTS)) observe(part);
+  // An answer may be opened where nothing has a size yet.
+  addEventListener(
+    "toggle",
+    ({ target }) => target instanceof Element && measure(target.querySelectorAll(UNFOLDED)),
+    true,
+  );
   const changes = new MutationObserver((records) => {
     for (const { target, addedNodes } of records) {
       const around = target instanceof Element && target.closest(PARTS);
