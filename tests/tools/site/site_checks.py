@@ -246,8 +246,8 @@ def layout_faults(page: Page, width: int) -> list[str]:
 
 # A section that is far away has no layout until site.js has measured it; axe would see its parts
 # overlap what follows.
-MEASURED = """[...document.querySelectorAll("article section section")].every(
-    (section) => section.style.containIntrinsicHeight)"""
+MEASURED = """() => [...document.querySelectorAll("article section section")].every((each) =>
+    each.style.containIntrinsicHeight || getComputedStyle(each).contentVisibility === "visible")"""
 
 
 def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = False) -> list[str]:

@@ -59,7 +59,7 @@
   function measureNext() {
     const section = waiting.pop();
     if (!section) return;
-    const last = section.lastElementChild ?? section;
+    const last = [...section.children].findLast((part) => part.getClientRects().length) ?? section;
     const end = last.getBoundingClientRect().bottom + Number.parseFloat(getComputedStyle(last).marginBottom);
     const height = end - section.getBoundingClientRect().top;
     measure(section.querySelectorAll(UNFOLDED));
