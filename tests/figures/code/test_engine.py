@@ -19,8 +19,8 @@ const figure = await import(module);
 const results = jobs.map(({ returned, answer, ...moved }) => {
     const model = { get: (name) => ({ ...state, ...moved })[name] };
     if (answer) return figure.paragraphsOf(answer);
-    if (!returned) return figure.callsOf(model, figure.lengthOf);
-    const rows = figure.rowsOf(model, returned, figure.lengthOf);
+    if (!returned) return figure.callsOf(model);
+    const rows = figure.rowsOf(model, returned);
     return rows && rows.map((queries, example) => queries.map((own, query) => {
         const { weights, output, visible, scores } = figure.rowOf(model, example, query, own);
         return { weights, output, visible, scores };

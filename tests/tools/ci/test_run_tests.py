@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
+from tools import ROOT
 from tools.ci import run_tests
-from tools.ci.run_tests import Part, failures, run
+from tools.ci.run_tests import Part, failures, parts, run
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +56,51 @@ def test_each_failed_test_gets_the_command_that_runs_only_it(logs):
         "  .venv/bin/pytest 'tests/a.py::test_one[x-1]'",
         "  .venv/bin/pytest 'tests/b.py::test_two'",
     ]
+
+
+def test_tests_that_ended_their_process_are_listed_even_if_all_passed(logs, capsys):
+    (logs / "progress.json").write_text(
+        json.dumps({"failed": [], "again": ["tests/a.py::test_one"]})
+    )
+    assert run([program("tests", "")], workers=2) == 0
+    assert capsys.readouterr().out.endswith("):\ntests/a.py::test_one\n")
+
+
+def test_every_part_names_a_part_to_wait_for_and_a_command_to_run_it_again():
+    for full in (False, True):
+        names = [part.name for part in parts(2, full=full)]
+        assert {part.after for part in parts(2, full=full)} <= {"", *names}
+        assert {*names} == {*run_tests.AGAIN}
+
+
+ENDLESS = """
+import time
+from pathlib import Path
+from tools.ci import run_tests
+run_tests.LOGS = Path({folder!r})
+run_tests.PROGRESS, run_tests.BOOK = run_tests.LOGS / "progress.json", run_tests.LOGS / "book"
+child = "import pathlib, os, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(99)"
+run_tests.parts = lambda cores, full: [run_tests.Part("book", ["sh", "-c", "cd {folder} && exec "
+    "{python} -c \\"" + child + "\\""])]
+raise SystemExit(run_tests.main([]))
+"""
+
+
+def test_an_interrupt_ends_all_processes_even_if_they_inherit_it_as_ignored(tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    text = ENDLESS.format(folder=str(folder), python=sys.executable)
+    process = subprocess.Popen(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-c", text],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / "pid").exists() or not (folder / "pid").read_text():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert "Interrupted." in process.communicate(timeout=60)[0]
+    assert process.returncode == 130
+    child = int((folder / "pid").read_text())
+    while Path(f"/proc/{child}").exists():  # until the signal has arrived
+        time.sleep(0.01)

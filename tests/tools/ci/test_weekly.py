@@ -38,6 +38,40 @@ def test_a_report_of_many_lines_reaches_the_next_job_unchanged(tmp_path):
     assert end not in lines
 
 
+def test_an_excerpt_has_what_failed_and_not_what_passed():
+    output = "tests/test_a.py ..F.\nE  assert 1 == 2\nFAILED tests/test_a.py::test_one - x\n"
+    output += "=== 1 failed, 3 passed in 2.00s ===\nmake: *** [Makefile:40: unit] Error 1\n"
+    lines = weekly.excerpt(output).splitlines()
+    assert lines[0] == "```text"
+    assert lines[1:-1] == output.splitlines()[1:]
+
+
+@pytest.fixture(params=[0, 2])
+def make(request, monkeypatch):
+    """Record the commands instead of running them, and their exit status."""
+    commands = []
+    answer = request.param, "FAILED a::b\n"
+    monkeypatch.setattr(weekly, "run_and_print", lambda command: commands.append(command) or answer)
+    return commands, request.param
+
+
+def test_tests_that_fail_with_other_versions_are_drift(make, monkeypatch):
+    commands, status = make
+    monkeypatch.setattr(weekly, "installation_commands", lambda _folder, _pins: [])
+    monkeypatch.setattr(weekly, "list_changed_versions", lambda _folder: "torch 9.0 (not 2.13.0)")
+    report = weekly.try_versions("newest", [])
+    assert commands[0][-2:] == ["unit", "nbval"]
+    assert ("torch 9.0" in report and "FAILED a::b" in report) == bool(status)
+    assert bool(report) == bool(status)
+
+
+@pytest.mark.parametrize("name", weekly.TARGETS)
+def test_a_target_that_fails_is_reported(make, name):
+    commands, status = make
+    assert ("FAILED a::b" in weekly.CHECKS[name](name, [])) == bool(status)
+    assert commands == [["make", "--keep-going", *weekly.TARGETS[name]]]
+
+
 # Replaces gh, and stores issues in a file.
 GH = """#!{python}
 import json, pathlib, sys

@@ -8,11 +8,24 @@ def words_in(folder, name, text):
     return [(found.word, found.line) for found in findings(folder, [name])]
 
 
-def test_misspelt_and_replaced_words_are_found_and_american_ones_in_prose_only(tmp_path):
-    code = "told_by = 1\nallTold = 2\nTOLD = 3\nuntold = toldest = 4\ncolor = 5\n# It stands.\n"
-    words = [("told", 1), ("Told", 2), ("TOLD", 3), ("stands", 6)]
-    assert words_in(tmp_path, "code.py", code) == words
-    assert words_in(tmp_path, "page.md", "The color.\nteh end\n") == [("teh", 2), ("color", 1)]
+def test_a_replaced_word_is_found_within_names_and_in_sentences(tmp_path):
+    code = "told_by = 1\nallTold = 2\nTOLD = 3\nuntold = toldest = 4\n# It stands here.\n"
+    assert words_in(tmp_path, "code.py", code) == [
+        ("told", 1),
+        ("Told", 2),
+        ("TOLD", 3),
+        ("stands", 5),
+    ]
+
+
+def test_american_spelling_is_found_in_prose_and_stays_in_names(tmp_path):
+    assert words_in(tmp_path, "page.md", "The color.\n") == [("color", 1)]
+    assert words_in(tmp_path, "code.py", "color = 1\n") == []
+
+
+def test_a_misspelt_word_is_found_everywhere(tmp_path):
+    for name in ("code.js", "page.md"):
+        assert words_in(tmp_path, name, "teh end\n") == [("teh", 1)]
 
 
 def test_only_the_cells_of_a_notebook_are_read(tmp_path):

@@ -76,6 +76,30 @@ def test_a_site_without_answers_comes_from_its_own_folder_and_no_copy_of_them_is
     assert [step.get("if") for step in pushing] == ["vars.ANSWERS != 'no'"] * 2
 
 
+def test_main_is_tested_once_and_everything_else_too():
+    triggers = {name: yaml.safe_load(text)[True] for name, text in TEXTS.items()}  # `on` is true
+    assert triggers["publish"]["push"] == {"branches": ["main"]}
+    assert triggers["test"]["push"] == {"branches-ignore": ["main"]}
+    assert {"pull_request", "workflow_call"} <= set(triggers["test"])
+
+
+def test_executions_are_fetched_only_for_this_python_this_package_and_these_pins():
+    steps = jobs(TEXTS["test"])["book"]["steps"]
+    cache = next(step for step in steps if step.get("uses", "").startswith("actions/cache@"))
+    for part in ("python-version", "'attnbook/**'", "'requirements.txt'", "runner.os"):
+        assert part in cache["env"]["MADE_WITH"]
+    assert cache["with"]["key"].startswith("${{ env.MADE_WITH }}")
+    assert cache["with"]["restore-keys"] == "${{ env.MADE_WITH }}"
+    assert "cache:" not in TEXTS["publish"]
+    assert "actions/cache" not in TEXTS["publish"]
+
+
+def test_a_gpu_is_used_only_where_one_is_named_and_never_for_a_proposal():
+    gpu = jobs(TEXTS["test"])["gpu"]
+    assert gpu["if"] == "vars.GPU_RUNNER != '' && github.event_name != 'pull_request'"
+    assert gpu["runs-on"] == "${{ vars.GPU_RUNNER }}"
+
+
 def test_each_python_that_the_package_supports_is_tested():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     supported = [line.split()[-1] for line in project["classifiers"] if ":: Python ::" in line]

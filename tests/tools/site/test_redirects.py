@@ -69,10 +69,19 @@ def test_a_page_redirects_only_when_its_moved_section_is_requested(browser, chap
         tab.wait_for_url(f"{chapters}mask-table.html#one-mask-many-words")
 
 
-def test_back_skips_an_old_page(browser, home):
+# Counts what an old page has drawn when it is left.
+COUNT_PAINTS = """addEventListener('pagehide', () => sessionStorage.setItem(
+    `drawn ${location.pathname}`, performance.getEntriesByType('paint').length))"""
+
+
+@pytest.mark.parametrize("old", [GONE, SECTION])
+def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home, old):
     with opened(browser, f"{home}chapters/notation.html") as (tab, _):
-        tab.goto(f"{home}chapters/{GONE}", wait_until="commit")
-        tab.wait_for_url(f"{home}chapters/{MOVED[GONE]}")
+        tab.add_init_script(COUNT_PAINTS)
+        tab.goto(f"{home}chapters/{old}", wait_until="commit")
+        tab.wait_for_url(f"{home}chapters/{MOVED[old]}")
+        drawn = f"drawn /chapters/{old.partition('#')[0]}"
+        assert tab.evaluate("name => sessionStorage.getItem(name)", drawn) == "0"
         tab.go_back()
         tab.wait_for_url(f"{home}chapters/notation.html")
 

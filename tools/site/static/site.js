@@ -73,7 +73,7 @@
 /** @param {() => void} act @param {number} timeout in milliseconds */
 function whenIdle(act, timeout) {
   if ("requestIdleCallback" in window) requestIdleCallback(act, { timeout });
-  else setTimeout(act, timeout);
+  else setTimeout(act, 100);
 }
 
 // On paper: the light theme with hidden answers open; other answers stay as they are. After printing, all is restored.
