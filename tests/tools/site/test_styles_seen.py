@@ -39,6 +39,23 @@ def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser
         expect(tab.locator(OPENED_PARTS)).to_have_count(0)
 
 
+ADD = """() => {
+    const code = document.createElement("pre");
+    code.id = "added";
+    code.style = "height: 3rem; scrollbar-width: none"; // as on a phone, its size stays
+    code.textContent = "a long line ".repeat(99);
+    document.querySelector("article section section p").before(code);
+}"""
+
+
+def test_the_keyboard_reaches_code_that_scrolls_also_if_a_figure_adds_or_changes_it(browser, home):
+    with opened(browser, home + CHAPTER, WIDE) as (tab, _):
+        tab.evaluate(ADD)
+        tab.locator("#added[tabindex='0']").wait_for()
+        tab.evaluate("document.getElementById('added').textContent = 'a short line'")
+        tab.locator("#added[tabindex='-1']").wait_for()
+
+
 def test_nothing_under_the_pointer_lacks_a_rule(browser, site, home):
     with opened(browser, home + CHAPTER, WIDE, "dark") as (tab, _):
         prepare(tab, site)
