@@ -42,7 +42,7 @@ def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser
 ADD = """() => {
     const code = document.createElement("pre");
     code.id = "added";
-    code.style = "height: 3rem; scrollbar-width: none"; // as on a phone, its size stays
+    code.style = "height: 8rem; scrollbar-width: none"; // as on a phone, its size stays
     code.textContent = "a long line ".repeat(99);
     document.querySelector("article section section p").before(code);
 }"""
