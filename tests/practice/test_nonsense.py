@@ -243,6 +243,16 @@ def test_a_function_that_a_reader_replaced_is_not_used_as_the_reference(
     assert check(task, find_task(task).reference)
 
 
+def test_cases_are_made_without_the_functions_that_a_reader_replaced(monkeypatch):
+    def no_tensor(*_, **__):
+        raise ValueError("the reader's own")
+
+    for name in ("tensor", "ones", "zeros", "randn", "rand", "arange"):
+        monkeypatch.setattr(torch, name, no_tensor)
+    verdict = check("softmax", lambda scores: scores.softmax(dim=-1))
+    assert verdict.wrong == ""
+
+
 def test_a_low_recursion_limit_changes_no_verdict():
     before = sys.getrecursionlimit()
     try:

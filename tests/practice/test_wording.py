@@ -10,6 +10,7 @@ import sys
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from attnbook.practice import LIST_TASKS, TASKS, check, grade_tests
 from attnbook.practice.list_task import ListTask
@@ -201,8 +202,12 @@ def test_an_error_is_reported_with_the_line_of_the_readers_own_code():
     def written(x, lens):
         return torch.softmax(x, dim="none")
 
-    line = written.__code__.co_firstlineno + 1
-    assert f"(line {line} of the cell or file)" in check("double", written).wrong
+    def refused_by_torch(x, lens):
+        return functional.dropout(x, p=2.0)  # which raises in its own Python
+
+    for answer in (written, refused_by_torch):
+        line = answer.__code__.co_firstlineno + 1
+        assert f"(line {line} of the cell or file)" in check("double", answer).wrong
 
 
 def test_a_verdict_has_the_case_the_output_and_one_bug_or_two():
