@@ -9,8 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.practice import LIST_TASKS, TASKS, find_task
+from attnbook.practice import LIST_TASKS, TASKS, find_task, reference_steps
 from attnbook.practice.judge.checking import TensorAnswer, judge
+from attnbook.practice.task import rows_sum_to_one
 from tests.practice.judge import Grades, faults, grades_of, verdicts_on_answers
 from tests.practice.registry_checks import bugs_that_tests_miss, unfair_tests
 from tests.practice.replay import BLIND, READERS, read_attempts, replay
@@ -116,3 +117,13 @@ def test_each_bug_is_described_in_sentences():
         or not (bug.cause[0].islower() or bug.cause[0] in "`1W")
     ]
     assert wrong == []
+
+
+def test_each_row_must_sum_to_1_or_be_fully_masked():
+    assert rows_sum_to_one(torch.tensor([[0.25, 0.75], [0.0, 0.0]]))
+    assert not rows_sum_to_one(torch.tensor([[0.25, 0.75], [0.5, 0.0]]))
+
+
+def test_the_weights_to_compare_with_are_right_below_the_lowest_half_number():
+    scores = torch.tensor([[[-70_000.0, -65_000.0]]])
+    assert reference_steps.weigh(scores, torch.tensor([1])).tolist() == [[[1, 0]]]
