@@ -127,3 +127,13 @@ def test_each_row_must_sum_to_1_or_be_fully_masked():
 def test_the_weights_to_compare_with_are_right_below_the_lowest_half_number():
     scores = torch.tensor([[[-70_000.0, -65_000.0]]])
     assert reference_steps.weigh(scores, torch.tensor([1])).tolist() == [[[1, 0]]]
+
+
+def test_a_query_without_a_visible_key_must_get_0():
+    [law] = TASKS["masked-attention"].laws
+    queries = keys = values = torch.ones(1, 1, 2, 1)
+    mask = torch.tensor([[[True, True], [False, False]]])
+    for output, holds in (([7.0, 0.0], True), ([7.0, 7.0], False)):
+        assert (
+            law.holds(torch.tensor(output).view(1, 1, 2, 1), queries, keys, values, mask) == holds
+        )
