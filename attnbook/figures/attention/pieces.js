@@ -4,7 +4,7 @@ import { contributions } from "../shared/contributions.js";
 import { short } from "../shared/controls.js";
 import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
-import { hasRoom, keyColor, shortName, span } from "../shared/key_axis.js";
+import { keyColor, shortName, span, tightness } from "../shared/key_axis.js";
 import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 
 const MOST_PARTS = 4; // components of an output that get a bar of their own
@@ -63,8 +63,7 @@ export function valueCells(count, size) {
     });
     longest = Math.max(...values.flatMap((value) => value.slice(0, rows).map((x) => short(x).length)));
   };
-  const fit = () => element.classList.toggle("tight", !hasRoom(element, count, longest));
-  return { element, paint, fit };
+  return { element, paint, fit: tightness(element, count, () => longest).fit };
 }
 
 /** The output as a sum: a bar per component, and the first in numbers. @param {number} count of keys @param {number} size */

@@ -62,6 +62,7 @@ export function numberRow(count, format, className) {
   const cells = Array.from({ length: count > MOST_NAMED ? 0 : count }, (_, i) => make("span", { "data-key": i }));
   const element = make("div", { class: `numbers per-key ${className}`, "aria-hidden": true }, ...cells);
   let longest = 1;
+  const { fit, toggle } = tightness(element, count, () => longest);
   /** @param {number[]} numbers @param {boolean[]} visible */
   const paint = (numbers, visible) => {
     cells.forEach((cell, i) => {
@@ -71,16 +72,24 @@ export function numberRow(count, format, className) {
     const now = Math.max(1, ...cells.map((cell) => (cell.textContent ?? "").length));
     if (now === longest) return;
     longest = now;
-    fit();
+    toggle();
   };
-  const fit = () => element.classList.toggle("tight", !hasRoom(element, count, longest));
   return { element, paint, fit };
 }
 
-/** Whether each key has room for so many digits. @param {Element} element @param {number} count @param {number} digits */
-export function hasRoom(element, count, digits) {
-  const width = element.parentElement?.clientWidth ?? 0; // a hidden row has none of its own
-  return width / count >= 8 * digits + 4; // 8 px a digit
+/**
+ * Marks a row as “tight” where a key has no room for its digits. Only `fit` measures, when a
+ * ResizeObserver calls it: measuring while a figure is drawn would lay out the page once more.
+ * @param {Element} element @param {number} count @param {() => number} digits
+ */
+export function tightness(element, count, digits) {
+  let width = Number.POSITIVE_INFINITY;
+  const toggle = () => element.classList.toggle("tight", width / count < 8 * digits() + 4); // 8 px a digit
+  const fit = () => {
+    width = element.parentElement?.clientWidth ?? 0; // a hidden row has none of its own
+    toggle();
+  };
+  return { fit, toggle };
 }
 
 /** Parts laid end to end, those below zero to the left of it. @param {number} count @param {string} className */
