@@ -1,7 +1,7 @@
 // The attention figure: scoring, weighting and pooling over one axis of keys.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { OwnRow, QueryRow, Traits, WeightsRow } from "./types" */
-import { arrangeControls, tabs } from "../shared/arrangement.js";
+import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, short, slider, tuple } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -195,7 +195,7 @@ function drawFigure(place) {
     ...(own ? [own.element] : []),
     ...first,
     ...tabs("example", blocks).elements,
-    make("div", { class: "folds" }, ...more, tables),
+    folds(...more, tables),
   );
   const pointer = pointing(whole, (key) => blocks.forEach(({ paintAnswer }) => paintAnswer(key)));
   const paint = () => {

@@ -2,7 +2,7 @@
 /** @import { Ends, Model, Place } from "../shared/types" */
 /** @import { Choice, ChoiceName, Cost, Layer, SizeName, Traits } from "./types" */
 
-import { arrangeControls } from "../shared/arrangement.js";
+import { arrangeControls, folds } from "../shared/arrangement.js";
 import { ruler, settingRow } from "../shared/axes.js";
 import { slider } from "../shared/controls.js";
 import { make, put, uniqueName } from "../shared/elements.js";
@@ -119,7 +119,7 @@ function controlsOf(model) {
 function drawCost(place) {
   const { model } = place;
   const [controls, plots, tables, answer] = [controlsOf(model), plotsOf(model), numberTables(model), readout()];
-  const elements = [controls.top, plots.element, answer.element, ...controls.more, tables.element];
+  const elements = [controls.top, plots.element, answer.element, folds(...controls.more, tables.element)];
   const paint = () => {
     const [costs, sweep] = [costsOf(model, sizesOf(model)), sweepOf(model)];
     controls.paint();

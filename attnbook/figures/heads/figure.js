@@ -1,7 +1,7 @@
 // The heads figure: a text that the reader types, the model's guesses, and its heads.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { HeadAt, Opened, Reading, Seen, Traits } from "./types" */
-import { arrangeControls, tabs } from "../shared/arrangement.js";
+import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { make, put } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { setterOf } from "../shared/mount.js";
@@ -125,8 +125,7 @@ function parts(model, repaint) {
     all.element,
     make("div", { class: "heads-focus" }, ...tabs("view", views).elements),
     answer.element,
-    ...more,
-    numbers.element,
+    folds(...more, numbers.element),
   );
   const newest = newestData(
     () => [model.get("text"), model.get("step"), model.get("removed")],

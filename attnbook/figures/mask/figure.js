@@ -1,7 +1,7 @@
 // The mask figure: rules, the mask that they make, and the code for each library.
 /** @import { Model, Place } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
-import { arrangeControls } from "../shared/arrangement.js";
+import { arrangeControls, folds } from "../shared/arrangement.js";
 import { make, put, withCode } from "../shared/elements.js";
 import { batchPaints, mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
@@ -49,8 +49,7 @@ function drawMask(context) {
   const seen = make("div", {}, maps, legend.element, results);
   const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), seen);
   const [codeFirst, codeLater] = [asksCode, !asksCode].map((here) => (here && code ? [code.element] : []));
-  const folds = make("div", { class: "mask-folds" }, ...more, ...codeLater, table.element);
-  const body = make("div", {}, ...codeFirst, top, folds);
+  const body = make("div", {}, ...codeFirst, top, folds(...more, ...codeLater, table.element));
   let shown = "";
   const paint = () => {
     const rules = rulesOf(model);

@@ -1,7 +1,7 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
 /** @import { Model, Place, Point, Slider } from "../shared/types" */
 /** @import { Answer, Layout, Traits } from "./types" */
-import { arrangeControls } from "../shared/arrangement.js";
+import { arrangeControls, folds } from "../shared/arrangement.js";
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
 import { fromLeft, lineKey, ruler, settingRow, ticks } from "../shared/axes.js";
 import { contributions } from "../shared/contributions.js";
@@ -126,7 +126,7 @@ function bandsOf(layout, control, onWalk) {
   // The name of the axis is at its end; numbers that have no room before it are left out.
   const room = 100 - END * (names[0].length + 2);
   axis.paint([...labels.filter(({ at }) => at < room), { at: 100, text: names[0] }]);
-  const lines = [lineKey("dot", `${names[1]} (color: ${names[0]})`), lineKey("solid", "outputs")];
+  const lines = [lineKey("dot", `${names[1]} (colour: ${names[0]})`), lineKey("solid", "outputs")];
   if (truth.length) lines.push(lineKey("dashed truth", "truth"));
   const stages = [
     stage("", { className: "axis", about: [control.label, name], picture: [control.input] }),
@@ -188,7 +188,7 @@ function drawPooling(place) {
   const note = make("small", { text: "how far from the query keys still count" });
   const settings = [{ name: "width", element: settingRow(controls.width, note) }];
   const { first, more } = arrangeControls(model.get("action"), settings);
-  const root = make("div", {}, ...first, bands.element, answer.element, ...more, table.element);
+  const root = make("div", {}, ...first, bands.element, answer.element, folds(...more, table.element));
   const target = pointing(root, read, nearestIn(layout));
   const extraClass = layout.keys.length > 64 ? "crowded-points" : "";
   return mountFigure(place, { elements: [root], traits: ["query", "width"], paint, extraClass }).close;

@@ -1,7 +1,7 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
 /** @import { Place } from "../shared/types" */
 /** @import { Half, Measures, Traits } from "./types" */
-import { arrangeControls } from "../shared/arrangement.js";
+import { arrangeControls, folds } from "../shared/arrangement.js";
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -178,7 +178,7 @@ function drawFigure(context) {
     paintReadout(now());
   };
   let now = () => /** @type {number | null} */ (null);
-  const elements = [...first, all, line.element, ...more, tables.element];
+  const elements = [...first, all, line.element, folds(...more, tables.element)];
   const { figure, close } = mountFigure(context, { elements, traits: ["d", "query"], paint });
   const pointed = pointing(figure, paintReadout);
   now = pointed.pointed;

@@ -20,6 +20,11 @@ export function arrangeControls(action, controls, main = []) {
   return { first: first.map(({ element }) => element), more };
 }
 
+/** What folds, in one row while it is closed. @param {...Element} parts */
+export function folds(...parts) {
+  return make("div", { class: "folds" }, ...parts);
+}
+
 /**
  * Parts of equal rank: all of them on a wide page, one at a time on a phone, chosen by buttons.
  * @param {string} name of the group of buttons, such as "example"
