@@ -19,17 +19,17 @@ def test_a_missing_compiler_is_detected(wrong):
         assert not kernels._has_compiler.__wrapped__()
 
 
+@pytest.mark.weekly  # a compiler takes half a minute for each; other tests compile without one
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="the default compiler needs g++")
 @pytest.mark.parametrize(
     ("name", "mask", "smallest"),
     [
         ("additive", "per example", 0),
-        # A compiler takes half a minute for each.
-        pytest.param("multi-head", "causal, per example", 2**60, marks=pytest.mark.weekly),
-        pytest.param("additive", "causal", 2**60, marks=pytest.mark.weekly),
-        pytest.param("additive without weights", "a mask", 0, marks=pytest.mark.weekly),
-        pytest.param("dot without weights", "per query", 0, marks=pytest.mark.weekly),
+        ("multi-head", "causal, per example", 2**60),
+        ("additive", "causal", 2**60),
+        ("additive without weights", "a mask", 0),
+        ("dot without weights", "per query", 0),
     ],
 )
 def test_a_layer_compiled_by_default_gives_the_same_outputs_and_gradients(

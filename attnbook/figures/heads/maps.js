@@ -4,6 +4,8 @@ import { make, put, uniqueName } from "../shared/elements.js";
 import { heatCells } from "../shared/heatmap.js";
 import { nameOf } from "./words.js";
 
+const SHADE_STEP = 5; // of 100: each path of a picture costs time whenever it changes
+
 /** A head's weights as a square, and which keys each query may attend to. @param {Head} head */
 export function squareOf({ weights }) {
   return {
@@ -20,7 +22,7 @@ export function squareOf({ weights }) {
  */
 function small(headAt, group, onFocus, onRemove) {
   const [layer, head] = headAt;
-  const cells = heatCells();
+  const cells = heatCells(SHADE_STEP);
   const radio = make("input", { type: "radio", name: group, "aria-label": nameOf(headAt) });
   const box = make("input", { type: "checkbox", "aria-label": `remove ${nameOf(headAt)}` });
   const names = [`layer ${layer},`, `head ${head}`].map((text) => make("span", { text }));

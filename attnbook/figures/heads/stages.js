@@ -1,7 +1,7 @@
 // The head in focus and one query: its scores, its weights, and what its output adds.
 /** @import { HeadAt, Reading } from "./types" */
 import { make, put, suppressShortcuts } from "../shared/elements.js";
-import { bars, keyButtons, span } from "../shared/key_axis.js";
+import { bars, keyButtons, shortName, span } from "../shared/key_axis.js";
 import { stage } from "../shared/stage.js";
 import { keyName } from "./words.js";
 
@@ -28,13 +28,11 @@ export function stages(characters, onPoint) {
   const element = make("div", { class: "bands" }, scoring.element, weighting.element, pooling.element);
   /** @type {ReturnType<typeof bars>[]} */
   let [scores, weights] = [bars(1, "bars"), bars(1, "bars")];
-  let built = "";
+  let axis = make("div");
   /** @param {string} text */
   const build = (text) => {
-    built = text;
     [scores, weights] = [bars(text.length, "bars"), bars(text.length, "bars")];
-    const axis = keyButtons([...text], onPoint);
-    [...axis.children].forEach((button, i) => put(button, { "aria-label": keyName(text, i), title: null }));
+    axis = keyButtons([...text], onPoint);
     scoring.picture.replaceChildren(scores.element);
     weighting.picture.replaceChildren(weights.element, axis);
     for (const { picture } of [scoring, weighting]) put(picture, { "data-keys": text.length });
@@ -42,7 +40,10 @@ export function stages(characters, onPoint) {
   };
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
   const paint = ({ text, heads, added: addedBy }, query, [layer, head], gone) => {
-    if (built !== text) build(text);
+    if (axis.children.length !== text.length) build(text);
+    [...axis.children].forEach((button, i) =>
+      put(button, { text: shortName(text[i], text.length), "aria-label": keyName(text, i), title: null }),
+    );
     const found = heads[layer][head];
     const padded = (/** @type {number[]} */ row) => Array.from(text, (_, key) => row[key] ?? 0);
     const row = padded(found.scores[query]);

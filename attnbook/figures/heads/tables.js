@@ -11,11 +11,11 @@ export function tables(characters) {
   const addedTable = titledTable(addedTitle, ["", ...characters], [added]);
   const weights = make("div");
   const element = foldedTables([weights, addedTable]);
-  let [built, rows] = ["", /** @type {ReturnType<typeof tableRow>[]} */ ([])];
+  let [table, rows] = [make("table"), /** @type {ReturnType<typeof tableRow>[]} */ ([])];
   /** @param {string[]} names of the positions */
   const build = (names) => {
     rows = [...names, "scores"].map(() => tableRow(names.length));
-    const table = titledTable(weightTitle, ["", ...names], rows);
+    table = titledTable(weightTitle, ["", ...names], rows);
     for (const row of table.rows) [...row.cells].slice(1).forEach((cell, key) => put(cell, { "data-key": key }));
     weights.replaceChildren(table);
   };
@@ -23,8 +23,8 @@ export function tables(characters) {
   const paint = ({ text, heads, added: addedBy }, query, focus) => {
     const found = heads[focus[0]][focus[1]];
     const names = Array.from(text, (symbol, i) => `${i} ${symbol}`);
-    if (built !== text) build(names);
-    built = text;
+    if (rows.length !== names.length + 1) build(names);
+    names.forEach((name, i) => put(table.rows[0].cells[i + 1], { text: name }));
     put(weightTitle, {
       text: `${nameOf(focus)}: weights, a row for each query; last, the scores of query ${query}`,
     });

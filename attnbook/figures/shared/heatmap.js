@@ -18,14 +18,16 @@ function visiblePath(visible) {
   return d;
 }
 
-/** The cells alone, as a picture of any size: a path for each shade, so that thousands are drawn at once. */
-export function heatCells() {
+/**
+ * The cells alone, as a picture of any size: a path for each shade, so that thousands are drawn at once.
+ * @param {number} step between shades: small maps, of which many are drawn, have fewer
+ */
+export function heatCells(step = 1) {
   // The hatching of hidden cells is behind the picture: one of its own would be stretched.
   const seen = make("svg:path", { class: "visible-cells" });
   const element = stretched(null, "heat-cells", seen);
   /** @type {Map<number, SVGPathElement>} */
   const paths = new Map();
-  let drawn = "";
   /** @type {unknown[]} */
   let painted = [];
   /** Draws the same arrays only once. @param {number[][]} weights @param {boolean[][]} [visible] else all are */
@@ -37,20 +39,23 @@ export function heatCells() {
     const boxes = new Array(SHADES + 1).fill(""); // of each shade; a path for thousands of cells is built fastest so
     weights.forEach((row, y) => {
       for (let x = 0; x < row.length; x += 1) {
-        const shade = Math.min(SHADES, Math.round(SHADES * row[x]));
+        const shade = Math.min(SHADES, step * Math.round((SHADES / step) * row[x]));
         if (shade > 0) boxes[shade] += `M${x} ${y}h1v1h-1z`;
       }
     });
-    const shades = boxes.flatMap((d, shade) => (d ? [shade] : []));
-    for (const shade of shades) {
+    // In the order of the shades, whatever was drawn before. What stays is not moved: a browser computes the
+    // style of each path that is inserted.
+    let last = seen;
+    boxes.forEach((d, shade) => {
+      let path = paths.get(shade);
+      if (!d) return path?.remove();
       const attributes = { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES };
-      const path = paths.get(shade) ?? make("svg:path", attributes);
+      path ??= make("svg:path", attributes);
       paths.set(shade, path);
-      put(path, { d: boxes[shade] });
-    }
-    // In this order, whatever was drawn before.
-    if (String(shades) !== drawn) element.replaceChildren(seen, ...shades.flatMap((shade) => paths.get(shade) ?? []));
-    drawn = String(shades);
+      put(path, { d });
+      if (path.previousSibling !== last) last.after(path);
+      last = path;
+    });
   };
   return { element, paint };
 }

@@ -38,14 +38,18 @@
     true,
   );
   const changes = new MutationObserver((records) => {
-    for (const { target, addedNodes } of records) {
-      const around = target instanceof Element && target.closest(PARTS);
-      if (around) observe(around);
-      for (const node of addedNodes) {
-        if (!(node instanceof Element)) continue;
-        for (const part of node.querySelectorAll(PARTS)) observe(part);
-        if (node.matches(PARTS)) observe(node);
-      }
+    /** What `closest` would find; a figure changes many texts at once. @type {Map<Node | null, Element | null>} */
+    const around = new Map([[null, null]]);
+    const find = (/** @type {Node | null} */ node) => {
+      if (!around.has(node))
+        around.set(node, node instanceof Element && node.matches(PARTS) ? node : find(node?.parentElement ?? null));
+      return around.get(node) ?? null;
+    };
+    for (const part of new Set(records.map(({ target }) => find(target)))) if (part) observe(part);
+    for (const node of records.flatMap(({ addedNodes }) => [...addedNodes])) {
+      if (!(node instanceof Element)) continue;
+      for (const part of node.querySelectorAll(PARTS)) observe(part);
+      if (node.matches(PARTS)) observe(node);
     }
   });
   changes.observe(document.body, { subtree: true, childList: true });
