@@ -244,9 +244,9 @@ def layout_faults(page: Page, width: int) -> list[str]:
     return found
 
 
-# A section that is far away has no layout until the reader does something and site.js has measured
-# it; axe would see its parts overlap what follows.
-MEASURED = """() => dispatchEvent(new Event("pointermove")) && [...document.querySelectorAll("article section section")].every((each) =>
+# A section that is far away has no layout until site.js has measured it; axe would see its parts
+# overlap what follows.
+MEASURED = """() => [...document.querySelectorAll("article section section")].every((each) =>
     each.style.containIntrinsicHeight || getComputedStyle(each).contentVisibility === "visible")"""
 
 

@@ -54,9 +54,8 @@
   });
   changes.observe(document.body, { subtree: true, childList: true });
 
-  // Sections that are far away have no layout yet (site.css): who only reads the beginning never waits for
-  // the rest. Once the reader does anything, they are measured one by one, so that the browser can answer in
-  // between; those within others first. Then the page has its height.
+  // Sections that are far away have no layout yet (site.css). They are measured one by one, so that the
+  // browser can answer the reader in between; those within others first. Then the page has its height.
   /** @type {NodeListOf<HTMLElement>} */
   const sections = document.querySelectorAll("article section section");
   const waiting = [...sections];
@@ -72,17 +71,7 @@
     whenIdle(measureNext, 100);
   }
 
-  const FIRST = ["scroll", "pointermove", "pointerdown", "keydown", "focusin"];
-
-  function start() {
-    for (const type of FIRST) removeEventListener(type, start);
-    whenIdle(measureNext, 100);
-  }
-
-  addEventListener("load", () => {
-    if (scrollY) start();
-    else for (const type of FIRST) addEventListener(type, start, { passive: true });
-  });
+  addEventListener("load", () => whenIdle(measureNext, 400));
 }
 
 /** @param {() => void} act @param {number} timeout in milliseconds */
