@@ -48,6 +48,7 @@ export function valueCells(count, size) {
   });
   const element = make("div", { class: "values per-key" }, shades, ...columns.map((column) => column.element));
   let longest = 1;
+  const { fit, toggle } = tightness(element, count, () => longest);
   /** @type {number[][]} */
   let written = [];
   /** @param {QueryRow} row */
@@ -62,8 +63,9 @@ export function valueCells(count, size) {
       column.cells.forEach((cell, c) => put(cell, { text: short(values[i][c]) }));
     });
     longest = Math.max(...values.flatMap((value) => value.slice(0, rows).map((x) => short(x).length)));
+    toggle();
   };
-  return { element, paint, fit: tightness(element, count, () => longest).fit };
+  return { element, paint, fit };
 }
 
 /** The output as a sum: a bar per component, and the first in numbers. @param {number} count of keys @param {number} size */

@@ -49,8 +49,7 @@ export function heatCells(step = 1) {
     boxes.forEach((d, shade) => {
       let path = paths.get(shade);
       if (!d) return path?.remove();
-      const attributes = { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES };
-      path ??= make("svg:path", attributes);
+      path ??= make("svg:path", { class: "shade-path", "data-shade": shade, "fill-opacity": shade / SHADES });
       paths.set(shade, path);
       put(path, { d });
       if (path.previousSibling !== last) last.after(path);

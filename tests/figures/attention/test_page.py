@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
+from attnbook import DotProductAttention
 from tests.figures.attention.cases import CASES, Case, truth
 from tests.figures.attention.page import (
     READ,
@@ -31,6 +33,9 @@ HEADS = ["head 0: colour", "head 1: shape"]
 def show(stage):
     figures = {name: make().figure() for name, make in CASES.items()}
     figures["named keys"] = CASES["planar"]().figure(key_labels=KEYS)
+    keys = torch.linspace(0, 1, 12).expand(1, 2, 12).mT
+    case = Case(DotProductAttention(), torch.ones(1, 1, 2), keys, keys, torch.tensor([12]))
+    figures["twelve keys"] = case.figure()
     figures["named examples"] = CASES["additive"]().figure(example_labels=HEADS)
     return stage(figures)
 
@@ -273,6 +278,16 @@ def test_a_phone_shows_one_example_at_a_time(show):
         pressed = [button.get_attribute("aria-pressed") for button in buttons.all()]
         assert pressed.index("true") == chosen
         assert examples.nth(chosen).locator(".of-weights").is_visible()
+
+
+def test_numbers_without_room_are_hidden(show):
+    for width, has_room in ((NARROW, False), (1280, True)):
+        figure = show("twelve keys", width).figure
+        weights = figure.locator(".of-weights")
+        expect(weights).to_be_visible(visible=has_room)
+    figure.locator(".more-controls summary").click()
+    figure.get_by_label("temperature", exact=True).press("Home")  # longer numbers, as 2.3e-6
+    expect(weights).to_be_hidden()
 
 
 FIGURES = "figure[data-attnbook-figure=attention]"

@@ -60,10 +60,12 @@ def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
         remove_box(figure, layer, head).check()
         python.removed = [*python.removed, [layer, head]]
         assert disagreements(figure, python) == []
-    for text in ("a", LONG, TEXT):
+    headings = figure.locator(".data-tables table").first.locator("thead th")
+    for text in ("a", LONG, TEXT[::-1], TEXT):
         field(figure).fill(text)
         python.set_state({"text": text, "query": len(text) - 1})
         assert disagreements(figure, python) == []
+        assert headings.all_text_contents() == [f"{i} {symbol}" for i, symbol in enumerate(text)]
 
 
 def choose_randomly(rng: Random, text: str) -> dict:

@@ -109,6 +109,11 @@ MISPLACED = f"""([figure, wide]) => {{ {TO_SEE}
         return right ? [] : [describe(name)];
     }});
 }}"""
+# The heights of what is closed: one row.
+CLOSED_ROWS = f"""figure => {{ {TO_SEE}
+    const closed = seen('.data-tables:not([open]), .more-controls:not([open])');
+    return closed.map((e) => Math.round(e.getBoundingClientRect().top));
+}}"""
 SUMMARY_TEXTS = "figure => [...figure.querySelectorAll('summary')].map((e) => e.textContent)"
 MOTION = """figure => [...figure.querySelectorAll('*')].flatMap((e) => {
     const style = getComputedStyle(e);
@@ -207,6 +212,7 @@ def test_captions_folds_motion_and_heatmaps_are_alike_and_steps_have_buttons(eve
         figure = every.figure(name, WIDE)
         assert figure.evaluate(CAPTION) == ["14px", True, "1"], name
         assert {*figure.evaluate(SUMMARY_TEXTS)} <= SUMMARIES, name
+        assert len({*figure.evaluate(CLOSED_ROWS)}) <= 1, name
         for script in (MOTION, HEATMAPS, STEPS):
             assert figure.evaluate(script) == [], name
         text = figure.inner_text()
