@@ -10,7 +10,9 @@ from tests.engines.watched_site import DENY
 
 ENGINES = [*OTHERS, "chromium"]
 PAGE = "chapters/masked-softmax.html"
-READY = """() => 'bootstrap' in window && document.querySelector('.copybtn') !== null
+# What the theme adds waits for a sign of a reader.
+READY = """() => dispatchEvent(new Event('focusin')) && 'bootstrap' in window
+    && document.querySelector('.copybtn') !== null
     && [...document.querySelectorAll('[data-attnbook-view]')]
         .every(view => view.querySelector('figure'))"""
 # Only visible ones: some are in cells whose code is collapsed.

@@ -28,6 +28,7 @@ from sphinx_external_toc import collectors
 
 from tools import ROOT, interrupts
 from tools.book import without_answers
+from tools.book.kernels import forked_kernels
 from tools.book.server import address, show, start_server
 from tools.book.state import QUESTIONS, REPORT, Workshop, digest
 from tools.table_of_contents import pages
@@ -133,7 +134,8 @@ def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> i
         ingredients = workshop.prepare()
         if workshop.name == QUESTIONS:
             without_answers.prepare(workshop)
-        code = render(workshop, workshop.html, settings)
+        with forked_kernels():
+            code = render(workshop, workshop.html, settings)
         if copy and code < UNFINISHED:
             shutil.copytree(workshop.html, copy)
         if code:

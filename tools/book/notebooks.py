@@ -28,6 +28,7 @@ from nbformat import NotebookNode
 
 import attnbook
 from tools import ROOT
+from tools.book import kernels
 from tools.book.state import ONE_THREAD
 from tools.table_of_contents import pages
 
@@ -203,6 +204,7 @@ def compare(
     """Run nbval, which compares every stored output with a fresh run on the device."""
     command = [sys.executable, "-m", "pytest", "--nbval", "--nbval-current-env"]
     command += [f"--nbval-cell-timeout={timeout}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
+    command += ["-p", kernels.__name__]
     command += [f"--maxprocesses={min(MOST_WORKERS, len(paths))}"]
     environment = {**os.environ, "ATTNBOOK_DEVICE": device, **ONE_THREAD, **(variables or {})}
     return subprocess.run([*command, *map(str, paths)], env=environment, check=False).returncode
@@ -235,7 +237,8 @@ def main() -> int:
     parser.add_argument("chapters", nargs="*", type=find_chapter, metavar="NAME", help=about)
     arguments = parser.parse_args()
     do = {"execute": _execute_all, "check": _check_all, "compare": _compare_all}[arguments.task]
-    return do(arguments.chapters or chapters())
+    with kernels.forked_kernels():
+        return do(arguments.chapters or chapters())
 
 
 def _execute_all(paths: list[Path]) -> int:

@@ -27,7 +27,8 @@ IDLE_WITHOUT = {
     re.compile(r"terms\.js$"): re.compile(r"<a [^>]*data-meaning="),
 }
 
-# `site.js` starts the late ones; each of them can start at any time, but in this order.
+# `site.js` starts the late ones at the first sign of a reader; each of them can start at any time,
+# but in this order.
 DEFERRED, LATE = {"defer": "defer"}, {"type": "text/late"}
 LOADED = dict.fromkeys(
     (
@@ -38,6 +39,9 @@ LOADED = dict.fromkeys(
         "site.js",
         "answers.js",
         "place.js",
+        "terms.js",
+        "table_of_contents.js",
+        "found.js",
     ),
     DEFERRED,
 ) | dict.fromkeys(
@@ -48,10 +52,7 @@ LOADED = dict.fromkeys(
         "clipboard.min.js",
         "copybutton.js",
         "sphinx-book-theme.js",
-        "terms.js",
-        "table_of_contents.js",
         "focus.js",
-        "found.js",
     ),
     LATE,
 )

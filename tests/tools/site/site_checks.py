@@ -66,8 +66,10 @@ HARD_ON_A_PHONE = """() => {
 # Some errors, such as those of a ResizeObserver, raise no exception and are no "pageerror".
 REPORT_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
-# Waits until figures have started, and fonts and the scripts that a page starts late have arrived.
+# Waits until figures have started, and fonts and the scripts that a page starts late have arrived,
+# which wait for a sign of a reader.
 READY = """async () => {
+    dispatchEvent(new Event('focusin'));
     const all = (selector) => [...document.querySelectorAll(selector)];
     const isReady = () => document.fonts.status === 'loaded'
         && all('[data-attnbook-view]:has(> .attnbook-static)')

@@ -103,8 +103,21 @@ function whenIdle(act, timeout) {
   });
 }
 
-// The scripts of menus, search and copy buttons start late: in their order, once the page is there
-// and the browser is idle. A click on a button before that is repeated then.
+// The sidebar shows what it showed before, else the entry of this page. The theme does the same, but
+// not before the reader moves.
+if (matchMedia("(min-width: 992px)").matches) {
+  const sidebar = document.querySelector("div.bd-sidebar");
+  const entry = [...document.querySelectorAll(".bd-docs-nav .active")].at(-1)?.getBoundingClientRect();
+  const before = sessionStorage.getItem("sidebar-scroll-top");
+  if (sidebar && before) sidebar.scrollTop = Number.parseInt(before, 10);
+  else if (sidebar && entry && entry.top > innerHeight / 2)
+    sidebar.scrollTop = entry.top - sidebar.getBoundingClientRect().top - sidebar.clientHeight / 4;
+}
+
+// The scripts of menus, search and copy buttons start in their order at the first sign of a reader,
+// who misses nothing before: they take the time of the figures. A click on a button before they have
+// started is repeated then.
+const SIGNS = ["pointermove", "pointerdown", "click", "wheel", "scroll", "keydown", "focusin"];
 /** @type {HTMLElement | null | undefined} */
 let clickedEarly;
 
@@ -119,6 +132,7 @@ function repeatClick() {
 }
 
 function startLateScripts() {
+  for (const sign of SIGNS) removeEventListener(sign, startLateScripts);
   /** @type {NodeListOf<HTMLScriptElement>} */
   const scripts = document.querySelectorAll('script[type="text/late"]');
   for (const late of scripts) {
@@ -131,4 +145,4 @@ function startLateScripts() {
 }
 
 addEventListener("click", rememberClick);
-whenIdle(startLateScripts, 400);
+for (const sign of SIGNS) addEventListener(sign, startLateScripts, { passive: true });
