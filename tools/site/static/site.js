@@ -103,15 +103,18 @@ function whenIdle(act, timeout) {
   });
 }
 
-// The sidebar shows what it showed before, else the entry of this page. The theme does the same, but
-// not before the reader moves.
+// The sidebar shows what it showed before, else the entry of this page. The theme would do so only once
+// the reader moves; it stores the position when the page is left, and finds it here.
 if (matchMedia("(min-width: 992px)").matches) {
+  const KEY = "sidebar-scroll-top";
   const sidebar = document.querySelector("div.bd-sidebar");
   const entry = [...document.querySelectorAll(".bd-docs-nav .active")].at(-1)?.getBoundingClientRect();
-  const before = sessionStorage.getItem("sidebar-scroll-top");
+  const before = sessionStorage.getItem(KEY);
   if (sidebar && before) sidebar.scrollTop = Number.parseInt(before, 10);
-  else if (sidebar && entry && entry.top > innerHeight / 2)
+  else if (sidebar && entry && entry.top > innerHeight / 2) {
     sidebar.scrollTop = entry.top - sidebar.getBoundingClientRect().top - sidebar.clientHeight / 4;
+    sessionStorage.setItem(KEY, `${sidebar.scrollTop}`);
+  }
 }
 
 // The scripts of menus, search and copy buttons start in their order at the first sign of a reader,
