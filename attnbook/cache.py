@@ -149,8 +149,8 @@ class LayerCache:
             )
         if torch.is_grad_enabled() and new.requires_grad:
             raise ValueError(
-                f"{name} must need no gradient, as a cache stores numbers only, got one that does: "
-                "generate within torch.no_grad()"
+                f"{name} must not require grad, as a cache stores only numbers, got "
+                "requires_grad=True: generate within torch.no_grad()"
             )
 
     def clear(self, slots: Bool[Tensor, "batch slots"]) -> None:
@@ -217,8 +217,8 @@ class CrossCache:
             RuntimeError: always.
         """
         raise RuntimeError(
-            "the keys of a CrossCache must stay as they are, got an append of "
-            f"{tuple(keys.shape)} and {tuple(values.shape)}"
+            "the keys of a CrossCache must stay as they are, got keys to append, "
+            f"{tuple(keys.shape)}, and values, {tuple(values.shape)}"
         )
 
 
@@ -492,7 +492,7 @@ class KeyValueCache:
             row = int((wanted - free[:, -1]).argmax())
             raise ValueError(
                 f"max_length={self.max_length} must hold every token of a row, got "
-                f"{int(self.lengths[row])} and {int(wanted[row])} more in row {row}"
+                f"{int(self.lengths[row])} stored and {int(wanted[row])} more in row {row}"
             )
         more = max(missing, self.num_slots)
         # If memory ends here, some layers have more slots than the others, which do no harm.
@@ -639,7 +639,7 @@ class KeyValueCache:
 
     def _check_closed(self, what: str) -> None:
         if self.open_step is not None:
-            raise RuntimeError(f"{what} must come after the step that is open, got it within")
+            raise RuntimeError(f"{what} must be called after the open step, got a call within it")
 
 
 def _as_whole(name: str, given: Tensor, shape: Sequence[int], device: torch.device) -> Tensor:

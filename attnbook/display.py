@@ -158,7 +158,7 @@ def _short_source(thing: Any) -> str:  # noqa: ANN401 - whatever inspect can rea
             line = docstring.split("\n")[0]
             quoted = repr(line) if '"' in line or "\\" in line else f'"""{line}"""'
             rows = slice(first.lineno - 1, first.end_lineno)
-            # Other text on its lines stays; ast counts bytes.
+            # Keep other text on the docstring's lines; ast's column offsets count bytes.
             before, after = (row.encode() for row in (lines[rows][0], lines[rows][-1]))
             before, after = before[: first.col_offset], after[first.end_col_offset :]
             lines[rows] = [f"{before.decode()}{quoted}{after.decode()}"]

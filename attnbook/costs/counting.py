@@ -283,7 +283,7 @@ def _counted(layer: str, way: str, sizes: Sizes, mode: str) -> Counted:
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise ValueError(f"{name} must be a whole number from 1 on, got {size!r}")
+            raise ValueError(f"{name} must be a whole number of at least 1, got {size!r}")
 
 
 class _WriteCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's

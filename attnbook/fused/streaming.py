@@ -84,7 +84,7 @@ def _gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN40
         for_v[region.examples, region.keys] += weights.transpose(-2, -1) @ g
         for_weights = g @ _seen(v, region).transpose(-2, -1)
         if mask is not None:
-            # Infinite where a padded value is huge; infinity times 0 would be NaN.
+            # `for_weights` is infinite where a padded value is huge; infinity times 0 is NaN.
             for_weights = torch.where(_part(mask, region), for_weights, 0.0)
         share = (weights * for_weights).sum(dim=-1, keepdim=True)
         sums.add(region, block, weights * (for_weights - share))

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 FOUR_AXES = "(batch, num_heads or 1, num_queries, num_keys)"
 ATTN = ("(num_queries, num_keys)", "(batch * num_heads, num_queries, num_keys)", FOUR_AXES)
 SEE = see_recipe("convert a mask")
-BIAS = (
-    "it is a bias, so pass it as bias=; or if a low number hides here, mask == 0 is what may be "
-    "seen"
-)
+BIAS = "it is a bias, so pass it as bias=; or, if low numbers mean hidden, pass mask == 0 as mask="
 
 
 def from_key_padding_mask(mask: Shaped[Tensor, "batch keys"]) -> Bool[Tensor, "batch 1 keys"]:
@@ -175,7 +172,8 @@ def _of_added(mask: Tensor, *, lowest_hides: bool = False) -> Tensor:
     if not mask.is_floating_point():
         raise TypeError(
             "mask must hold booleans, or 0 and -inf that are added to the scores, "
-            f"got {mask.dtype}: make booleans of it by mask == 1 or mask == 0{SEE}"
+            f"got {mask.dtype}: make it boolean, mask == 1 if its 1 means what True means here, "
+            f"else mask == 0{SEE}"
         )
     if may_read(mask):
         numbers = unwrap(mask)
@@ -193,7 +191,7 @@ def _check_ones(mask: Tensor) -> None:
         return
     numbers = unwrap(mask)
     known = (numbers == 0) | (numbers == 1)
-    fix = f"what is added to the scores has four axes{SEE}"
+    fix = f"a mask that is added to the scores has four axes{SEE}"
     if (numbers > 1).any():
         packed = "numbers above 1 count packed documents, which document_mask separates"
         fix = packed + see_recipe("packed documents")

@@ -309,7 +309,7 @@ def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
         {'src_key_padding_mask': tensor([[False, False,  True]])}
     """
     if rules.num_queries != rules.num_keys:
-        rule = f"num_keys={rules.num_keys} in an encoder, where each token is both"
+        rule = f"num_keys={rules.num_keys} in an encoder, where each token is a query and a key"
         raise ValueError(f"num_queries must be {rule}, got {rules.num_queries}")
     arguments = for_multihead_attention(rules)
     return {"src_" + name.removeprefix("attn_"): mask for name, mask in arguments.items()}
@@ -365,8 +365,8 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
             same = "for an attention_mask of two axes, which is the same for every query"
             raise ValueError(f"{name} must be None {same}, got {reprlib.repr(rule)}: {instead}")
     if rules.causal == "first" and rules.num_queries != rules.num_keys:
-        sizes = f"num_queries={rules.num_queries} is not num_keys={rules.num_keys}"
-        raise ValueError(f"causal must be 'last', as in models, where {sizes}, got 'first'")
+        sizes = f"num_queries={rules.num_queries} and num_keys={rules.num_keys}"
+        raise ValueError(f"causal must be 'last', as in models, if {sizes} differ, got 'first'")
     masks.pop("causal", None)
     return {"attention_mask": join_masks(masks).expand(1, rules.num_keys).long()}
 

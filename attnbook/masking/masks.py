@@ -131,7 +131,7 @@ def check_mask(
             "pass what is added to the scores as bias=, and convert 0 and -inf by from_attn_mask "
             "of attnbook.masking.interop"
             if mask.is_floating_point()
-            else "make booleans of it by mask == 1 or mask == 0"
+            else "make it boolean: mask == 1 if 1 means visible, mask == 0 if 0 does"
         )
         rule = f"hold booleans, True where a key may be seen, got {mask.dtype}"
         raise TypeError(f"mask must {rule}: {fix}{see_recipe_of('mask')}")

@@ -36,7 +36,7 @@ def with_targets(name: str, batch: Batch) -> Batch:
     check_kind(name, batch, Batch)
     rows = (batch.targets != PAD).any(1)
     if not rows.any():
-        raise ValueError(f"{name} must hold at least one target, got {len(rows)} rows without")
+        raise ValueError(f"{name} must hold at least one target, got {len(rows)} rows with none")
     return batch if rows.all() else part_of(batch, rows.nonzero()[:, 0])
 
 

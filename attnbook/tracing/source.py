@@ -23,7 +23,7 @@ FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
 NOT_RUN = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR | inspect.CO_COROUTINE
-READABLE = "what can be traced is Python whose source can be read, in a file or a notebook cell"
+READABLE = "only Python whose source can be read, in a file or a notebook cell, can be traced"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Scope:
         if function.__code__.co_flags & NOT_RUN:
             raise TypeError(
                 f"{function.__qualname__} is a generator or async function, which a call does not "
-                "run: trace a function that goes through its values, and follow it"
+                "run: trace a function that loops over its values, and follow it"
             )
         above = type(owner).__mro__ if isinstance(owner, nn.Module) else ()
         self._add(layer)
@@ -118,7 +118,7 @@ class Scope:
                 continue
         raise ValueError(
             "follow must name modules, methods or functions that the layer uses, "
-            f"got {name!r}; inside it are {', '.join(dict.fromkeys(offered)) or 'none'}"
+            f"got {name!r}; inside the layer are {', '.join(dict.fromkeys(offered)) or 'none'}"
         )
 
 
@@ -140,7 +140,7 @@ def python_function(thing: Any, owner: Any = None) -> tuple[FunctionType, Any]: 
         return python_function(call, thing)
     name, reason = getattr(thing, "__name__", type(thing).__name__), "is not written in Python"
     if isinstance(thing, type):
-        reason = "is a class, and what is traced is an instance: make one first"
+        reason = "is a class, and only an instance can be traced: create one first"
     raise TypeError(f"{name} {reason}; {READABLE}")
 
 
@@ -163,7 +163,7 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     except SyntaxError:
         found = []
     if len(found) > 1:
-        raise TypeError(f"{name} shares its line with another; {READABLE}")
+        raise TypeError(f"{name} shares its line with another function; {READABLE}")
     if not found or not _is_what_runs(found[0], "".join(lines), code):
         raise TypeError(
             f"{name} differs from its source now: "

@@ -68,8 +68,8 @@ def assert_unchanged(cache, before):
 
 
 def test_two_tokens_in_two_steps_by_hand():
-    # One head of one number, and projections that change nothing. The second query, 1, scores
-    # the stored key 0 and its own, log 3: weights 1/4 and 3/4 of the values 4 and 8.
+    # One head of one number, and projections that change nothing. The second query is 1, the stored
+    # key is 0 and the new one log 3: weights 1/4 and 3/4 of the values 4 and 8.
     layer = MultiHeadAttention(1, 1, 1, 1, 1).double().requires_grad_(False)
     for projection in (layer.W_q, layer.W_k, layer.W_v, layer.W_o):
         nn.init.ones_(projection.weight)
@@ -278,7 +278,7 @@ BAD_CALLS = {
     "too many tokens": (
         step_with(5),
         ValueError,
-        "max_length=5 must hold every token of a row, got 1 and 5 more in row 0",
+        "max_length=5 must hold every token of a row, got 1 stored and 5 more in row 0",
     ),
     "a step within a step": (
         within(step_with(1)),
@@ -327,13 +327,13 @@ BAD_CALLS = {
     "keys, gradients": (
         append(KEYS.clone().requires_grad_()),
         ValueError,
-        "keys must need no gradient, as a cache stores numbers only, got one that does",
+        "keys must not require grad, as a cache stores only numbers, got requires_grad=True",
     ),
     **{
         f"{name} within a step": (
             within(change),
             RuntimeError,
-            f"{name} must come after the step that is open, got it within",
+            f"{name} must be called after the open step, got a call within it",
         )
         for name, change in {
             "rewind": lambda it: it.rewind(1),
@@ -482,8 +482,8 @@ BAD_CALLS = {
     "a layer that learns": (
         call(layer=make_layer().requires_grad_()),
         ValueError,
-        "keys must need no gradient, as a cache stores numbers only, got one that does: generate "
-        "within torch.no_grad()",
+        "keys must not require grad, as a cache stores only numbers, got requires_grad=True: "
+        "generate within torch.no_grad()",
     ),
     "cross, another cache": (
         lambda cache: make_layer().attend(X, cache.layer(0)),
@@ -508,7 +508,8 @@ BAD_CALLS = {
     "cross, append": (
         lambda _: CROSS.append(KEYS, KEYS),
         RuntimeError,
-        "the keys of a CrossCache must stay as they are, got an append of (2, 2, 1, 4) and (2, 2,",
+        "the keys of a CrossCache must stay as they are, got keys to append, (2, 2, 1, 4), and "
+        "values, (2, 2, 1, 4)",
     ),
     "cross, axes": (
         lambda _: CrossCache(KEYS[0], KEYS),

@@ -133,9 +133,9 @@ PROGRAM = "layer and way must be one of additive formula, additive ours, dot for
         (("bilinear", "ours", SIZES), f"{PROGRAM} bilinear ours"),
         (("dot", "theirs", SIZES), f"{PROGRAM} dot theirs"),
         (("dot", "ours", SIZES, "test"), "mode must be one of inference, training, got test"),
-        (("dot", "ours", (2, 3, 0, 7)), "keys must be a whole number from 1 on, got 0"),
-        (("dot", "ours", (2, 3.0, 5, 7)), "queries must be a whole number from 1 on, got 3.0"),
-        (("dot", "ours", (True, 3, 5, 7)), "batch must be a whole number from 1 on, got True"),
+        (("dot", "ours", (2, 3, 0, 7)), "keys must be a whole number of at least 1, got 0"),
+        (("dot", "ours", (2, 3.0, 5, 7)), "queries must be a whole number of at least 1, got 3.0"),
+        (("dot", "ours", (True, 3, 5, 7)), "batch must be a whole number of at least 1, got True"),
     ],
 )
 def test_invalid_arguments_of_counts_are_refused_in_one_sentence(count, arguments, message):

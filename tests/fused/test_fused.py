@@ -61,7 +61,7 @@ def test_additive_scores_of_any_size_agree_with_the_oracle(dtype, data):
     inputs, visible = data.draw(calls(dtype))
     scores = fast_additive_score(*inputs, visible)
     assert scores.dtype == dtype
-    # A half-precision sum q + k of the plain formula is rounded before its tanh is taken.
+    # Not compared with the plain formula: in half precision it rounds q + k before tanh.
     difference = scores.double() - oracle.additive_score(*inputs)
     assert (difference.abs() * visible <= TOLERANCE[dtype]).all()
 

@@ -233,7 +233,7 @@ def test_numbers_on_another_device_are_not_read_unless_checked(device):
 
 
 SEE = 'see: recipes, "convert a mask"$'
-TYPE = r"mask must hold booleans, or 0 and -inf .* got torch.int64: make booleans .*"
+TYPE = r"mask must hold booleans, or 0 and -inf .* got torch.int64: make it boolean, .*"
 NUMBER = r"mask must hold 0 for what may be seen and -inf for what is hidden, got"
 HEADS_NEEDED = "num_heads must be given for a mask of three axes, .*"
 convert_sdpa = {"true_means": "visible"}
@@ -243,7 +243,7 @@ REFUSED = [
     (from_key_padding_mask, [ones(2, 7)], {}, rf"{NUMBER} 1.0 at index \(0, 0\): it is a bias"),
     (from_attn_mask, [ones(7)], {}, r"mask must have shape \(num_queries, num_keys\) or .*, got"),
     (from_attn_mask, [ones(2, 3, 5, 7).long()], convert_sdpa, TYPE),
-    (from_attn_mask, [torch.tensor([[0, -1e9]])], {}, rf"{NUMBER} -1000000000.0 .* mask == 0 is"),
+    (from_attn_mask, [torch.tensor([[0, -1e9]])], {}, rf"{NUMBER} -1000000000.0 .* mask == 0 as"),
     (from_attn_mask, [torch.tensor([[0, math.nan]])], {}, f"{NUMBER} nan"),
     (from_attn_mask, [torch.tensor([[torch.finfo(torch.float32).min]])], {}, f"{NUMBER} -3.4"),
     (from_attn_mask, [ones(5, 7).bool()], {}, "true_means must be given .*, got None"),

@@ -323,7 +323,7 @@ def test_impossible_rules_are_refused(error, rules, message):
 
 
 def test_an_encoder_layer_refuses_fewer_queries_than_keys():
-    message = "num_queries must be num_keys=7 in an encoder, where each token is both, got 5"
+    message = "num_keys=7 in an encoder, where each token is a query and a key, got 5"
     with pytest.raises(ValueError, match=message):
         for_encoder_layer(ALONE["back"])
 
@@ -353,6 +353,6 @@ def test_an_attention_mask_of_two_axes_hides_padding():
 def test_rules_that_an_attention_mask_of_two_axes_cannot_express_are_refused(name, rule, message):
     expected = "be None for an attention_mask of two axes, which is the same for every query"
     if rule == "causal":
-        expected = "be 'last', as in models, where num_queries=5 is not num_keys=7"
+        expected = "be 'last', as in models, if num_queries=5 and num_keys=7 differ"
     with pytest.raises(ValueError, match=f"{rule} must {expected}, {message}"):
         for_transformers(ALONE[name])

@@ -135,7 +135,7 @@ def batch(name):
     return {
         name: [
             (3, f"{name} must be a Batch, got int"),
-            (single, f"{name} must hold at least one target, got 2 rows without"),
+            (single, f"{name} must hold at least one target, got 2 rows with none"),
         ]
     }
 
@@ -302,8 +302,8 @@ TABLE = [
     (make_repeats, {"count": 2},
      sizes("count", "length") | SEED
      | {"periods": [(3, "periods must be two whole numbers, got 3"),
-                    ((5, 3), "periods must rise"), ((0, 3), "must rise within 1 and 16"),
-                    ((4, 17), "periods must rise within 1 and 16")]}),
+                    ((5, 3), "shorter first"), ((0, 3), r"periods must lie in \[1, 16\]"),
+                    ((4, 17), r"periods must lie in \[1, 16\], shorter first")]}),
     (without_heads, {"model": DECODER, "heads": [(0, 0)]}, kind("model", "Decoder") | WITHOUT),
     (heads.accuracy, {"model": DECODER, "repeats": REPEATS},
      kind("model", "Decoder") | some("repeats", ([Repeat("ab", 0, 2)], "must hold a copied"))),

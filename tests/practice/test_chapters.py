@@ -122,7 +122,7 @@ def test_the_code_of_find_it_has_its_one_bug(name):
     assert [each.name for each in verdict.bugs] == [bug], str(verdict)
 
 
-IS_FAIR = re.compile(r"is caught\. (It fails|They fail) on no right implementation\.")
+IS_FAIR = re.compile(r"is caught\. (It passes|They pass) on every correct implementation\.")
 
 
 @each_chapter

@@ -342,9 +342,9 @@ def test_a_test_that_fails_on_right_code_is_reported_with_the_reason():
     grade = grade_tests(TASK, [test_exact, test_picky])
     assert [len(each) for each in grade.failures] == [5, 4]
     text = str(grade)
-    assert "`test_exact` fails on all right code (AssertionError: no number is that exact" in text
+    assert "`test_exact` fails on all correct code (AssertionError: no number is that exact" in text
     another = [*find_task(TASK).solutions.values()][1]
-    assert f"`test_picky` fails on right code, {another.name!r} for one" in text
+    assert f"`test_picky` fails on correct code, for example on {another.name!r}" in text
     assert another.why in text
     assert grade.share == 0, "what an unfair test catches does not count"
     assert not grade

@@ -128,10 +128,10 @@ WRONG = {
         "It returns None where a tensor was expected. Is there a `return`?"
     ),
     ("double", lambda x, lens: x.tolist()): "It returns list where a tensor was expected.",
-    ("double", lambda x, lens: (x, x)): "It returns 2 tensors, expected was 1.",
-    ("double", lambda x, lens: x[0]): "The shape of the output is (2,), expected was (1, 2).",
+    ("double", lambda x, lens: (x, x)): "It returns 2 tensors, and should return 1.",
+    ("double", lambda x, lens: x[0]): "The shape of the output is (2,), and should be (1, 2).",
     ("double", lambda x, lens: x.double()): (
-        "The type of the output is torch.float64, expected was torch.float32."
+        "The type of the output is torch.float64, and should be torch.float32."
     ),
     ("double", lambda x, lens: {}[3]): f"It raises KeyError: 3 (line #). {INPUTS}",
     ("double", lambda x, lens: sys.exit(3)): f"It raises SystemExit: 3 (line #). {INPUTS}",
@@ -154,10 +154,10 @@ WRONG = {
         "What it returns is right, and the gradient of `x` is NaN."
     ),
     ("double", overwritten): (
-        "Nothing can flow back through it: a tensor that the gradients need was written "
-        "into. Make a new one instead, with `torch.where` or `masked_fill` for instance."
+        "No gradient can flow back: a tensor that the gradients need was changed in place. "
+        "Make a new one instead, with `torch.where` or `masked_fill` for instance."
     ),
-    ("double", hooked): "Nothing can flow back through it: division by zero.",
+    ("double", hooked): "No gradient can flow back: division by zero.",
     ("double", lambda x: x): (
         "It cannot be called with (x, lens): too many positional arguments. What you wrote "
         "takes (x); the task says `double(x, lens)`."
@@ -167,16 +167,18 @@ WRONG = {
         "answer was expected: pass an object of it, `Double(…)`."
     ),
     ("double", lambda x, lens: x + x): (
-        "It gives an answer, where the input is wrong: raise a ValueError that says what is."
+        "It gives an answer, but the input is wrong: raise a ValueError that says why."
     ),
     ("double", raises_key_error): (
         f"It raises KeyError: 'odd' (line #). {INPUTS} A ValueError or a TypeError was expected."
     ),
-    ("split", lambda x, at, more: x): "It returns 1 tensor, expected was 2.",
+    ("split", lambda x, at, more: x): "It returns 1 tensor, and should return 2.",
     ("split", lambda x, at, more: {at: x}): (
         "It returns dict where a tuple was expected: (the head, the rest)."
     ),
-    ("split", lambda x, at, more: [x[:at], x]): "The shape of the rest is (3,), expected was (2,).",
+    ("split", lambda x, at, more: [x[:at], x]): (
+        "The shape of the rest is (3,), and should be (2,)."
+    ),
     ("split", lambda x, at, more: (x, None)): "The rest is NoneType where a tensor was expected.",
     ("split", lambda x, at, more: more.x): (
         "It raises AttributeError: 'NoneType' object has no attribute 'x' (line #). The "
@@ -260,23 +262,24 @@ def catches_short(double):
 
 def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
     assert str(grade_tests("double", catches_tripled)) == (
-        "double, 1 test: not every known bug is caught. It fails on no right implementation.\n"
+        "double, 1 test: not every known bug is caught. "
+        "It passes on every correct implementation.\n"
         "  test 1: catches_tripled\n"
         "bug     test 1\n"
         "short        –\n"
         "brief        –\n"
         "tripled caught\n"
-        "Not caught: 'short', for one. A user would report: It looks short."
+        "Not caught, for example: 'short'. A user would report: It looks short."
     )
     all_caught = str(grade_tests("double", [catches_tripled, catches_short]))
     assert all_caught.startswith(
-        "✓ double, 2 tests: every known bug is caught. They fail on no right "
+        "✓ double, 2 tests: every known bug is caught. They pass on every correct "
     )
     assert "\nshort        – caught\n" in all_caught
     assert "Not caught" not in all_caught
     none = grade_tests("double", lambda double: None)
     assert none.paragraphs()[0] == (
-        "✗ double, 1 test: no bug is caught. It fails on no right implementation."
+        "✗ double, 1 test: no bug is caught. It passes on every correct implementation."
     )
     assert str(none) == "\n".join(none.paragraphs())
     assert "table" not in none._repr_html_()
@@ -296,7 +299,7 @@ WRONG_LISTS = {
     ),
     ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
     ("doubled", lambda x: None): (
-        "It returns None where a list of numbers was expected. Is there a `return`, on every way?"
+        "It returns None where a list of numbers was expected. Is there a `return` on every path?"
     ),
     ("doubled", lambda x: [*x, None]): (
         "It returns a list of Nones and numbers where a list of numbers was expected."

@@ -145,8 +145,8 @@ def without_source():
     return scope["hidden"]
 
 
-NOT_PYTHON = "what can be traced is Python whose source can be read"
-INSTANCE = "is a class, and what is traced is an instance"
+NOT_PYTHON = "only Python whose source can be read, .*, can be traced"
+INSTANCE = "is a class, and only an instance can be traced"
 NOT_RUN = " is a generator or async function, which a call does not run: trace a function"
 TWO = [lambda x: x + 1, lambda x: x - 1]
 
@@ -157,7 +157,7 @@ TWO = [lambda x: x + 1, lambda x: x - 1]
         (nn.Linear, f"Linear {INSTANCE}"),
         (len, NOT_PYTHON),
         (without_source(), "hidden has no source that can be read"),
-        (TWO[0], "shares its line with another"),
+        (TWO[0], "shares its line with another function"),
         (generator, NOT_RUN),
         (coroutine, NOT_RUN),
     ],

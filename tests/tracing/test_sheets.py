@@ -163,9 +163,9 @@ def test_a_followed_function_that_is_not_called_is_named():
 @pytest.mark.parametrize(
     ("layer", "message"),
     [
-        (make("additive"), r"follow must name .* got 'zz'; inside it are .*W_k"),
-        (lambda x: double(x).sum(), r"got 'zz'; inside it are double$"),
-        (loop, r"got 'zz'; inside it are none$"),
+        (make("additive"), r"follow must name .* got 'zz'; inside the layer are .*W_k"),
+        (lambda x: double(x).sum(), r"got 'zz'; inside the layer are double$"),
+        (loop, r"got 'zz'; inside the layer are none$"),
     ],
 )
 def test_an_unknown_name_to_follow_is_refused_with_a_list_of_known_ones(layer, message):

@@ -35,7 +35,7 @@ STAGE = 162  # leaves room for the line back to the block
 PATH, PATH_BACK = 230, 394  # from the block to its scores, and back for the next
 SLAB, SECOND, SCORES = 122, 318, 450  # where the front of each slab, and the scores, begin
 
-Side = tuple[float, float]  # (x, y), also of a corner
+Side = tuple[float, float]  # a side as (dx, dy); also used for a corner's (x, y)
 
 
 def along(x: float, y: float, side: Side, count: float) -> Side:

@@ -136,7 +136,7 @@ class Counting:
         self.read: Amounts = Counter()
         self.folded: Amounts = Counter()  # hints, and answers to what is written
         self.cells: dict[int, int] = {}  # lines of the code that is shown
-        self.predicted = False  # the next answer belongs to a prediction
+        self.predicted = False  # whether the next answer belongs to a prediction
 
     def visit(self, node: nodes.Node, to: Amounts) -> None:
         """Add what a piece of the page has to these amounts."""

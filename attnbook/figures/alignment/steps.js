@@ -29,8 +29,7 @@ export function written({ output, expected, fields }, step) {
   const [character, field, wanted] = [output[step], fields[step], [...expected][step]];
   if (!expected) return quoted(character);
   const wrong = character === wanted ? "" : ` where ${wanted ? quoted(wanted) : "nothing"} is expected`;
-  if (field)
-    return `${quoted(character)}${wrong}, ${/\d/.test(character) ? "a digit of" : "at a position of"} the ${field}`;
+  if (field) return `${quoted(character)}${wrong}, ${/\d/.test(character) ? "a digit of" : "in"} the ${field}`;
   return `${quoted(character)}${wrong}${character === "-" ? ", a hyphen" : ""}: no bracket`;
 }
 

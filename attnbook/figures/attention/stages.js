@@ -1,5 +1,5 @@
-// The stages of one example, below each other over one axis of keys. Each returns an element and
-// a function that paints it.
+// The stages of one example, one below another, with the same axis of keys. Each returns an element
+// and a function that paints it.
 /** @import { Ends, Model } from "../shared/types" */
 /** @import { QueryRow, Traits, WeightsRow } from "./types" */
 import { decimals, short, slider } from "../shared/controls.js";

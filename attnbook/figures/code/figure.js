@@ -222,7 +222,7 @@ function restartButtons(field, code, model, results) {
 /** The message if nothing can run. @param {unknown} error */
 function failureMessage(error) {
   const why = error instanceof Error ? error.message : String(error);
-  return `Nothing can run here: ${why}. The task can be solved in Colab or Jupyter all the same.`;
+  return `Nothing can run here: ${why}. You can still solve the task in Colab or Jupyter.`;
 }
 
 /** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */

@@ -107,7 +107,7 @@ export function costPlot(model, about, ...below) {
     ...dots,
   );
   axes.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
-  const warning = { class: "limit-name", text: "16 GiB: most laptops end here", style: `--at: ${limit}%` };
+  const warning = { class: "limit-name", text: "16 GiB: most laptops have no more", style: `--at: ${limit}%` };
   if (isMemory) axes.element.append(make("span", warning));
   const numbers = WAYS.map(() => make("b"));
   const keys = WAYS.map((way, i) => lineKey(way === "ours" ? "dashed ours" : way, `${NAMES[way]} `, numbers[i]));

@@ -14,8 +14,8 @@ export function refusal(typed, characters) {
   const wrong = [...typed].find((symbol) => !characters.includes(symbolsOf(symbol)));
   const range = `${characters[0]} to ${characters.at(-1)}`;
   if (!symbols.length) return `Type at least one symbol, from ${range}.`;
-  if (wrong !== undefined) return `The model knows the symbols ${range}, and no “${wrong}”.`;
-  if (symbols.length > MOST) return `The figure shows at most ${MOST} symbols, these are ${symbols.length}.`;
+  if (wrong !== undefined) return `The model knows only the symbols ${range}, not “${wrong}”.`;
+  if (symbols.length > MOST) return `The figure shows at most ${MOST} symbols, but there are ${symbols.length}.`;
   return "";
 }
 

@@ -14,7 +14,8 @@ function windowMistakes({ back, ahead }) {
   if (back !== null) {
     const sees = `\`back=${back}\` is the query’s own key and ${back} before it, so ${back + 1} keys`;
     found.push([`One key too many: ${sees}.`, { back: back + 1 }]);
-    if (back) found.push([`One key too few: ${sees}; the window does not count the own key.`, { back: back - 1 }]);
+    if (back)
+      found.push([`One key too few: ${sees}; \`back\` does not count the query’s own key.`, { back: back - 1 }]);
   }
   if (ahead !== null) {
     found.push([`One key too many ahead: \`ahead=${ahead}\`.`, { ahead: ahead + 1 }]);
@@ -29,14 +30,14 @@ function paddingMistakes({ start, valid_len, num_keys }) {
   /** @type {Change[]} */
   const found = [];
   if (start !== null) {
-    const right = "Right padding: it hides the last keys. On the left the first ones are hidden";
+    const right = "Right padding: it hides the last keys. Left padding hides the first ones";
     found.push([`${right}.`, { start: null, valid_len: num_keys - start }]);
-    found.push([`${right}; and a start is no length.`, { start: null, valid_len: start }]);
+    found.push([`${right}; and a start is not a length.`, { start: null, valid_len: start }]);
     found.push([`One key too many is hidden: key ${start} is the first visible one.`, { start: start + 1 }]);
     found.push([`One key too few is hidden: key ${start} is the first visible one.`, { start: start - 1 }]);
   }
   if (valid_len !== null) {
-    const left = "Left padding: it hides the first keys. On the right the last ones are hidden.";
+    const left = "Left padding: it hides the first keys. Right padding hides the last ones.";
     found.push([left, { valid_len: null, start: num_keys - valid_len }]);
     found.push([
       `One key too many is visible: a length of ${valid_len} ends before key ${valid_len}.`,
@@ -62,11 +63,11 @@ function orderMistakes({ causal, prefix }) {
     found.push(["It counts from the last key; the picture counts from the first.", { causal: "last" }]);
   if (prefix !== null) {
     found.push([
-      "The prefix is seen causally, too: all its keys should see each other.",
+      "The prefix is causal, too: all its positions should see each other.",
       { prefix: null, causal: "last" },
     ]);
-    found.push(["One key of the prefix too many.", { prefix: prefix + 1 }]);
-    found.push(["One key of the prefix too few.", { prefix: prefix - 1 }]);
+    found.push(["The prefix is one key too long.", { prefix: prefix + 1 }]);
+    found.push(["The prefix is one key too short.", { prefix: prefix - 1 }]);
   }
   return found;
 }
@@ -89,9 +90,7 @@ function generalMistakes(rules) {
   const [parts, gap] = [partsOf(rules), gapOf(rules)];
   const all = every(parts);
   /** @type {[string, Sees][]} */
-  const found = [
-    ["The other way round: True hides here. In every mask of this book True is visible.", (q, k) => !all(q, k)],
-  ];
+  const found = [["Inverted: True hides here. In every mask of this book, True means visible.", (q, k) => !all(q, k)]];
   found.push(["The query’s own key is hidden: `>` or `<` instead of `>=` or `<=`.", (q, k) => all(q, k) && q !== k]);
   if (gap)
     found.push([
@@ -101,7 +100,7 @@ function generalMistakes(rules) {
   else found.push(["Queries and keys are exchanged.", (q, k) => all(k, q)]);
   if (parts.length > 1) {
     found.push([
-      "The rules are joined by “or”: all of them should hold together.",
+      "The rules are combined with “or”: all of them must hold together.",
       (q, k) => parts.some(({ sees }) => sees(q, k)),
     ]);
     for (const part of parts) {

@@ -10,7 +10,7 @@ import { describeCounts, partsOf, rulesOf, tableOf } from "./rules.js";
 
 const PAUSE = 200; // milliseconds without a key before the rule is run
 const HINT = "`q` is the query’s position, `k` the key’s; `num_queries`, `num_keys` and `documents` can be used, too.";
-const JOINED = " It is joined with the rules by “and”.";
+const JOINED = " Your rule is combined with the other rules by “and”.";
 
 /** A comparison next to `&` or `|`, without brackets between them. */
 const LOOSE = /[<>=!][^()]*[&|][^()]*[<>=!]/;

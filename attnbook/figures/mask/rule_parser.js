@@ -96,9 +96,9 @@ def rows():
 }
 
 const TILDE_MESSAGE =
-  "Python’s `~` turns the bits of a number, so it goes with `&` and `|` alone: write `not`, or put each comparison in brackets.";
+  "Python’s `~` inverts the bits of a number, so use it only with `&` and `|`: write `not`, or put each comparison in brackets.";
 /** Advice about a syntax error: Python's own message is about the whole program. */
-const UNREADABLE = "Is a bracket open? At least is `>=`, at most `<=`, the same `==`.";
+const UNREADABLE = "Is a bracket not closed? “At least” is `>=`, “at most” is `<=`, “equal” is `==`.";
 
 /** Messages about a run that was stopped. */
 const STOPPED = {
@@ -134,7 +134,7 @@ export function tableFrom(text, { num_queries, num_keys }, answer) {
     const k = row.findIndex((value) => ![true, false, 0, 1, -1, -2].includes(/** @type {any} */ (value)));
     if (k < 0) continue;
     const q = i + num_keys - num_queries;
-    return { table: null, error: `It gives ${describeValue(row[k])} for q=${q}, k=${k}: a mask is of True and False.` };
+    return { table: null, error: `It gives ${describeValue(row[k])} for q=${q}, k=${k}: a mask holds True or False.` };
   }
   return { table: rows.map((row) => row.map((value) => (Number(value) & 1) === 1)), error: "" };
 }

@@ -12,7 +12,7 @@ TENSOR_NODES = (
     *(ast.operator, ast.unaryop, ast.cmpop),
 )
 TILDE_MESSAGE = (
-    "Python's `~` turns the bits of a number, so it goes with `&` and `|` alone: write `not`, "
+    "Python's `~` inverts the bits of a number, so use it only with `&` and `|`: write `not`, "
     "or put each comparison in brackets."
 )
 
@@ -37,7 +37,7 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
     for q, row in enumerate(rows, first):
         for k, value in enumerate(row):
             if not isinstance(value, int) or value not in (False, True, -1, -2):
-                return None, f"It gives {value!r} for q={q}, k={k}: a mask is of True and False."
+                return None, f"It gives {value!r} for q={q}, k={k}: a mask holds True or False."
     return [[bool(value & 1) for value in row] for row in rows], ""
 
 

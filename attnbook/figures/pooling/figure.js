@@ -185,7 +185,7 @@ function drawPooling(place) {
     table.paint(row);
     read();
   };
-  const note = make("small", { text: "how far from the query keys still count" });
+  const note = make("small", { text: "how far from the query a key still counts" });
   const settings = [{ name: "width", element: settingRow(controls.width, note) }];
   const { first, more } = arrangeControls(model.get("action"), settings);
   const root = make("div", {}, ...first, bands.element, answer.element, folds(...more, table.element));

@@ -66,7 +66,7 @@ export function productOf(step, numbers, table) {
   const point = (flatIndex) => {
     const found = meetingOf(step, flatIndex);
     const left = `${first.name}${formatIndex(found.rows.index)}`;
-    const above = `${second.name}${formatIndex(found.columns.index)}${product.turned ? ", turned" : ""}`;
+    const above = `${second.name}${formatIndex(found.columns.index)}${product.turned ? ", transposed" : ""}`;
     put(words, { text: `Left: ${left}. Above: ${above}. Row · column:` });
     put(sum, { text: meeting.point(found) });
     picture.point(found, flatIndex);

@@ -21,9 +21,9 @@ export function refusal(typed, characters) {
   if (wrong.length) {
     const named = wrong.slice(0, NAMED).map(quoted);
     const rest = wrong.length > NAMED ? [`${wrong.length - NAMED} more`] : [];
-    return `The model knows no ${joinWithAnd([...named, ...rest])}: no date that it learned from has that.`;
+    return `The model does not know ${joinWithAnd([...named, ...rest])}: no date that it learned from contains that.`;
   }
-  if (text.length > MOST) return `The figure takes at most ${MOST} characters, these are ${text.length}.`;
+  if (text.length > MOST) return `The figure takes at most ${MOST} characters, but there are ${text.length}.`;
   return "";
 }
 

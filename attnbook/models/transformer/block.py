@@ -175,12 +175,12 @@ class Block(nn.Module):
         Raises:
             TypeError: `module` is no `nn.TransformerEncoderLayer`, or computes something else: by
                 a method of its own, by hooks, or by a replaced part.
-            ValueError: it norms after adding, or has another activation than ReLU.
+            ValueError: it normalises after adding, or has another activation than ReLU.
         """
         kind = nn.TransformerEncoderLayer
         check_from_torch("module", module, kind, "_sa_block", "_ff_block")
         if not module.norm_first:
-            raise ValueError("module must norm first, got norm_first=False")
+            raise ValueError("module must have norm_first=True, got norm_first=False")
         if not (module.activation is F.relu or type(module.activation) is nn.ReLU):
             raise ValueError("module must have the activation relu, got another")
         for part, names in PARTS.items():

@@ -61,7 +61,7 @@ def make_repeats(
         raise TypeError(f"periods must be two whole numbers, got {periods!r}")
     shortest, longest = periods
     if not 1 <= shortest <= longest <= len(SYMBOLS):
-        raise ValueError(f"periods must rise within 1 and {len(SYMBOLS)}, got {periods}")
+        raise ValueError(f"periods must lie in [1, {len(SYMBOLS)}], shorter first, got {periods}")
     rng = random.Random(seed)  # noqa: S311 - no secret
     return [_draw(rng, length, shortest, longest) for _ in range(count)]
 

@@ -137,7 +137,7 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and not abs(value) < float("inf"):
         return {"number": "infinity" if value > 0 else "-infinity" if value < 0 else "NaN"}
     if isinstance(value, int) and not -LARGEST < value < LARGEST:
-        raise Unreadable("a whole number of it is larger than any float")
+        raise Unreadable("one of its whole numbers is larger than any float")
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return {"kind": type(value).__name__}
@@ -161,7 +161,7 @@ def describe_difference(mine: Any, right: Any) -> str:
     """Describe how a result differs from the right one: in kind, in size, then in numbers."""
     wanted = "True or False" if isinstance(right, bool) else a_kind(right)
     if mine is None:
-        return f"It returns None where {wanted} was expected. Is there a `return`, on every way?"
+        return f"It returns None where {wanted} was expected. Is there a `return` on every path?"
     if a_kind(mine).replace("bool", "number") != a_kind(right).replace("bool", "number"):
         return f"It returns {a_kind(mine)} where {wanted} was expected."
     if sizes(mine) != sizes(right):
@@ -233,7 +233,7 @@ OPERATORS = {
 }
 COMPARISONS = {"__lt__": "<", "__gt__": ">", "__le__": "<=", "__ge__": ">="}
 UNARY = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
-LISTS = "Lists are not computed with as a whole: take them number by number."
+LISTS = "Python does not compute with a whole list: take its numbers one by one."
 WHOLE = "To divide into whole numbers, write `//`."
 # Parts of an error's message, and a hint for beginners.
 HINTS = (
@@ -242,10 +242,10 @@ HINTS = (
     (("not supported between", "'list'"), LISTS),
     (("convert list to float",), LISTS),
     (("unhashable type: 'list'",), "A list cannot be a key: use a tuple."),
-    (("'NoneType' object is", "callable"), "It is None: has a function no `return`?"),
+    (("'NoneType' object is", "callable"), "It is None: does a function have no `return`?"),
     (("object is", "callable"), "Only functions are called with `()`; items are read with `[]`."),
     (("math domain error",), "It may be the root of a negative number, or a logarithm of 0."),
-    (("math range error",), "The power is too large for a float."),
+    (("math range error",), "The result is too large for a float."),
     (("convert float to int",), WHOLE),
     (("slice indices must be",), WHOLE),
     (("object cannot be interpreted as an integer",), WHOLE),

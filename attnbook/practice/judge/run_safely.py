@@ -59,7 +59,7 @@ class _State:
     lock: threading.RLock = field(default_factory=threading.RLock)
     own: Names = field(default_factory=lambda: Names([]))  # as this package was imported
     theirs: Names | None = None  # when the session began; None outside a session
-    differ: bool = False  # whether the reader's code needs its own names
+    differ: bool = False  # whether the reader's session has other names than ours
     ours: bool = False  # whether what runs is ours
 
 

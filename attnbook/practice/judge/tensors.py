@@ -176,10 +176,10 @@ def _describe_error(error: BaseException) -> str:
 def _describe_backward(error: BaseException) -> str:
     if "inplace operation" in error_text(error):
         return (
-            "Nothing can flow back through it: a tensor that the gradients need was written "
-            "into. Make a new one instead, with `torch.where` or `masked_fill` for instance."
+            "No gradient can flow back: a tensor that the gradients need was changed in place. "
+            "Make a new one instead, with `torch.where` or `masked_fill` for instance."
         )
-    return f"Nothing can flow back through it: {error_text(error).rstrip('.')}."
+    return f"No gradient can flow back: {error_text(error).rstrip('.')}."
 
 
 def _error_kind(error: BaseException) -> str:
@@ -299,7 +299,7 @@ def _describe_missing_refusal(found: Outcome) -> str:
         return ""
     if found.problem:
         return f"{found.problem} A ValueError or a TypeError was expected."
-    return "It gives an answer, where the input is wrong: raise a ValueError that says what is."
+    return "It gives an answer, but the input is wrong: raise a ValueError that says why."
 
 
 def _describe_count(found: Outcome, expected: Outcome) -> str:
@@ -307,16 +307,16 @@ def _describe_count(found: Outcome, expected: Outcome) -> str:
     if many[0] == many[1]:
         return ""
     tensors = "1 tensor" if many[0] == 1 else f"{many[0]} tensors"
-    return f"It returns {tensors}, expected was {many[1]}."
+    return f"It returns {tensors}, and should return {many[1]}."
 
 
 def _describe_form(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
         if mine.shape != right.shape:
             shapes = tuple(mine.shape), tuple(right.shape)
-            return f"The shape of {name} is {shapes[0]}, expected was {shapes[1]}."
+            return f"The shape of {name} is {shapes[0]}, and should be {shapes[1]}."
         if mine.dtype != right.dtype:
-            return f"The type of {name} is {mine.dtype}, expected was {right.dtype}."
+            return f"The type of {name} is {mine.dtype}, and should be {right.dtype}."
     return ""
 
 

@@ -24,7 +24,7 @@ OWN_FAULTS = {
     "Skipped": "the test skips itself. It must run, and raise when something is wrong.",
     "SkipTest": "the test skips itself. It must run, and raise when something is wrong.",
     "False": "it returns False, which has no effect. Write `assert` instead of `return`.",
-    "does not end": "the test does not end. It was stopped, and not tried on the others.",
+    "does not end": "the test does not end. It was stopped, and not run on other implementations.",
     "unreadable": "the test raises something that cannot be read.",
 }
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
@@ -149,9 +149,11 @@ class Grade(Message):
         mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not some else ""
         tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
         bugs = "every known bug" if self.share == 1 else "not every known bug" if some else "no bug"
-        fails = "They fail" if len(self.tests) > 1 else "It fails"
-        right = "right code" if any(self.failures) else "no right implementation"
-        return f"{mark}{self.task.name}, {tests}: {bugs} is caught. {fails} on {right}."
+        one = len(self.tests) == 1
+        passes = f"{'It passes' if one else 'They pass'} on every correct implementation"
+        fails = f"{'It fails' if one else 'They fail'} on correct code"
+        fair = fails if any(self.failures) else passes
+        return f"{mark}{self.task.name}, {tests}: {bugs} is caught. {fair}."
 
     def _describe_unfair_tests(self) -> list[str]:
         lines = []
@@ -166,13 +168,13 @@ class Grade(Message):
             right, error = failures[0]
             if len(failures) == len(self.task.solutions):
                 lines.append(
-                    f"`{test}` fails on all right code ({error}): what it expects is not so. Is a "
-                    "rounded number compared with `==`? Have the inputs the shapes of the task?"
+                    f"`{test}` fails on all correct code ({error}): what it expects is wrong. Is a "
+                    "rounded number compared with `==`? Do the inputs have the task's shapes?"
                 )
             else:
                 lines.append(
-                    f"`{test}` fails on right code, {right.name!r} for one ({error}). That one is "
-                    f"right: {right.why}"
+                    f"`{test}` fails on correct code, for example on {right.name!r} ({error}). "
+                    f"That code is correct: {right.why}"
                 )
         return [*lines, "What such a test catches does not count."] if lines else []
 
@@ -181,7 +183,7 @@ class Grade(Message):
         if not missed:
             return []
         first = missed[0]
-        return [f"Not caught: {first.name!r}, for one. A user would report: {first.symptom}"]
+        return [f"Not caught, for example: {first.name!r}. A user would report: {first.symptom}"]
 
     def _rows(self) -> list[str]:
         if not self.share:

@@ -49,14 +49,14 @@ def _check_weights(layer: nn.Module, weights: dict[str, Tensor]) -> None:
     found = {name: tuple(weight.shape) for name, weight in layer.state_dict().items()}
     if found.keys() != weights.keys():
         raise ValueError(
-            "check puts numbers of its own into W_q, W_k and w_v, each an nn.Linear without bias; "
+            "check loads weights of its own into W_q, W_k and w_v, each an nn.Linear without bias; "
             f"this layer has {', '.join(found) or 'none'}"
         )
     for name, weight in weights.items():
         if found[name] != weight.shape:
             raise ValueError(
                 "a matrix does not fit key_size, query_size and num_hiddens: "
-                f"{name} has shape {found[name]}, expected was {tuple(weight.shape)}"
+                f"{name} has shape {found[name]}, expected {tuple(weight.shape)}"
             )
 
 
@@ -64,14 +64,14 @@ task = Task(
     name="additive-layer",
     statement=(
         "Write a class `AdditiveAttention(key_size, query_size, num_hiddens)`, an `nn.Module` with "
-        "three `nn.Linear` without bias: `W_q` makes num_hiddens numbers of a query, `W_k` of a "
-        "key, and `w_v` makes 1 of num_hiddens. `layer(queries, keys, values, valid_lens=None)` "
-        "scores by w_v tanh(W_q q + W_k k), takes the softmax over the keys, and averages the "
-        "values: queries (batch, num_queries, query_size), keys (batch, num_keys, key_size), "
-        "values (batch, num_keys, value_size), output (batch, num_queries, value_size). "
-        "`valid_lens`, (batch,), says how many keys from the first may be seen; None means all; "
-        "a row that sees nothing gives zeros. There is no dropout, and no other "
-        "parameter or buffer. It is called with matrices that `load_state_dict` has put in."
+        "three `nn.Linear` without bias: `W_q` maps a query to num_hiddens numbers, `W_k` does the "
+        "same with a key, and `w_v` maps num_hiddens numbers to 1. `layer(queries, keys, values, "
+        "valid_lens=None)` scores by w_v tanh(W_q q + W_k k), takes the softmax over the keys, and "
+        "averages the values: queries (batch, num_queries, query_size), keys (batch, num_keys, "
+        "key_size), values (batch, num_keys, value_size), output (batch, num_queries, value_size). "
+        "`valid_lens`, (batch,), holds how many keys are visible, from the first on; None means "
+        "all; a query that sees no key gets zeros. There is no dropout, and no other "
+        "parameter or buffer. The checker calls the layer with weights of its own."
     ),
     starter=(
         "class AdditiveAttention(nn.Module):\n"
@@ -164,7 +164,7 @@ class the_package(attnbook.AdditiveAttention):
     pass
 
 
-@task.solution("w_v is a layer as well: what it makes has a last axis of 1, which goes.")
+@task.solution("w_v is a layer as well: its output has a last axis of size 1, which is removed.")
 class with_three_layers(Layer):
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         scores: Tensor = self.w_v((self.W_q(queries).unsqueeze(2) + self.W_k(keys)[:, None]).tanh())
@@ -195,7 +195,7 @@ class query_by_query(Layer):
 
 
 @task.solution(
-    "the output is the sum of the values times powers of e, over the sum of these powers."
+    "the output is the sum of values times powers of e, divided by the sum of these powers."
 )
 class powers_over_their_sum(Layer):
     def forward(
@@ -254,11 +254,11 @@ def test_a_fully_masked_example_gets_zeros(layer_of: Function) -> None:
 @task.bug(
     symptom="Two different queries give the same weights.",
     origin="the book's own first draft",
-    fix="put `torch.tanh` around the sum: else the query's term adds the same to each score of "
-    "its row, and the softmax cancels it.",
+    fix="put `torch.tanh` around the sum: without it, the query's term adds the same number to "
+    "each score of its row, and the softmax cancels this.",
 )
 class no_tanh(Layer):
-    """the sum of W_q q and W_k k goes to w_v without `tanh`."""
+    """w_v is applied to the plain sum of W_q q and W_k k, without `tanh`."""
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         both: Tensor = self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]
@@ -271,7 +271,7 @@ class no_tanh(Layer):
     fix="W_q belongs to the queries, W_k to the keys.",
 )
 class matrices_swapped(Layer):
-    """W_k is applied to the queries and W_q to the keys, which fit while both are equally long."""
+    """W_k is applied to the queries and W_q to the keys: it runs only if their sizes are equal."""
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         hidden = torch.tanh(self.W_k(queries)[:, :, None] + self.W_q(keys)[:, None])
@@ -302,8 +302,8 @@ class softmax_over_the_queries(Layer):
 
 
 @task.bug(
-    symptom="All weights are nearly equal, the more so the more hidden units there are.",
-    fix="leave the scores as they are: the root belongs to the dot product.",
+    symptom="All weights are nearly equal; with more hidden units, they differ even less.",
+    fix="leave the scores as they are: only a dot product is divided by a root.",
 )
 class divided_by_the_root(Layer):
     """the scores are divided by √num_hiddens, as those of the dot product would be."""
@@ -330,7 +330,7 @@ class padding_is_seen(Layer):
     fix="fill with -inf: a score of 0 is an ordinary score.",
 )
 class padding_scores_zero(Layer):
-    """the scores of padding are filled with 0, which is no low score."""
+    """the scores of padding are filled with 0, which is not a low score."""
 
     def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
         return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1)
@@ -339,7 +339,7 @@ class padding_scores_zero(Layer):
 @task.bug(
     symptom="It works in the book's example; with 16 hidden units it crashes.",
     origin="the book's own first draft",
-    fix="write `num_hiddens` for the 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
+    fix="write `num_hiddens` instead of 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
 )
 class eight_hidden_units(Layer):
     """a matrix is made for 8 hidden units, whatever `num_hiddens` is."""
@@ -364,11 +364,11 @@ class two_numbers_each(Layer):
 
 
 @task.bug(
-    symptom="It works while queries and keys are equally long, and else it crashes.",
+    symptom="It works while queries and keys have the same size, and crashes otherwise.",
     fix="W_k takes `key_size` numbers and W_q takes `query_size`.",
 )
 class sizes_swapped(Layer):
-    """`W_k` is made for vectors of query_size and `W_q` for those of key_size."""
+    """`W_k` is made for vectors of query_size numbers, and `W_q` for those of key_size numbers."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__(query_size, key_size, num_hiddens)
@@ -376,10 +376,10 @@ class sizes_swapped(Layer):
 
 @task.bug(
     symptom="It works in training; a single query, as in decoding, gives a wrong shape.",
-    fix="name the axis that goes: `scores.squeeze(-1)`.",
+    fix="name the axis to remove: `scores.squeeze(-1)`.",
 )
 class every_axis_of_one_goes(Layer):
-    """`squeeze()` is written without an axis, and takes the queries' axis with it if it is 1."""
+    """`squeeze()` is called without an axis: it also removes the queries' axis if its size is 1."""
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         hidden = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
@@ -393,7 +393,7 @@ class every_axis_of_one_goes(Layer):
     fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
 )
 class nothing_seen_is_nan(Layer):
-    """padding is filled with -inf, and nobody thinks of an example that is all padding."""
+    """padding is filled with -inf, and an example that is all padding gets no special handling."""
 
     def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
         return scores.masked_fill(where_padding(scores, valid_lens), -math.inf).softmax(-1)

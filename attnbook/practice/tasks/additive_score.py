@@ -31,7 +31,7 @@ task = Task(
     starter="def additive_score(queries, keys, W_q, W_k, w_v):\n    ...",
     laws=(
         Law(
-            "Some score is larger than all |w_v| together: no sum of w_v times `tanh` is.",
+            "Some score exceeds the sum of all |w_v|: impossible, as `tanh` is between -1 and 1.",
             _can_come_from_tanh,
         ),
     ),
@@ -92,7 +92,9 @@ def pair_by_pair(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: T
     return torch.stack(rows).reshape(len(queries), -1, keys.shape[1])
 
 
-@task.solution("W_q q + W_k k is one matrix, both side by side, times a query joined to a key.")
+@task.solution(
+    "W_q q + W_k k is one product: W_q and W_k side by side, times a query joined to a key."
+)
 def queries_joined_to_keys(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
@@ -154,11 +156,11 @@ def test_queries_are_rows_and_keys_are_columns(function: Function) -> None:
 @task.bug(
     symptom="Two different queries give the same weights.",
     origin="the book's own first draft",
-    fix="put `torch.tanh` around the sum, before w_v; else the query's term adds the same to "
-    "each score of its row, and the softmax cancels it.",
+    fix="put `torch.tanh` around the sum, before w_v; without it, the query's term adds the same "
+    "number to each score of its row, and the softmax cancels this.",
 )
 def no_tanh(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """the sum goes to w_v without `tanh`."""
+    """w_v is applied to the plain sum, without `tanh`."""
     return sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v
 
 
@@ -170,7 +172,7 @@ def no_tanh(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 def matrices_swapped(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    """W_k is applied to the queries and W_q to the keys, which fit while both are equally long."""
+    """W_k is applied to the queries and W_q to the keys: it runs only if their sizes are equal."""
     return sums_of_pairs(queries @ W_k.T, keys @ W_q.T).tanh() @ w_v
 
 
@@ -202,19 +204,19 @@ def queries_are_not_looked_at(
 
 
 @task.bug(
-    symptom="It learns, and reaches other weights than the paper's.",
+    symptom="It learns, but its weights differ from the paper's.",
     fix="take `torch.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
 )
 def sigmoid_in_place_of_tanh(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
-    """the sum goes through the sigmoid instead of `tanh`."""
+    """the sigmoid is applied to the sum, instead of `tanh`."""
     return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).sigmoid() @ w_v
 
 
 @task.bug(
     symptom="All scores lie between -1 and 1, so no weight becomes large.",
-    fix="put `tanh` around W_q q + W_k k, then take w_v.",
+    fix="put `tanh` around W_q q + W_k k, then multiply by w_v.",
 )
 def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     """`tanh` is applied to the finished score, after w_v."""
@@ -222,7 +224,7 @@ def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v:
 
 
 @task.bug(
-    symptom="The scores of a row differ from those of another by the same number everywhere.",
+    symptom="Any two rows of scores differ by the same number for every key.",
     fix="add first, then take `tanh` of the sum.",
 )
 def tanh_of_each(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
@@ -243,7 +245,7 @@ def product_in_place_of_the_sum(
 
 @task.bug(
     symptom="A pretrained layer's weights give other scores here.",
-    fix="add: a difference can be learned, but with other weights than these.",
+    fix="add both terms: a model can learn with a difference, too, but its weights are others.",
 )
 def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
     """the query is subtracted from the key, as in a distance, where both should be added."""
@@ -251,8 +253,8 @@ def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v
 
 
 @task.bug(
-    symptom="All weights are nearly equal, the more so the more hidden units there are.",
-    fix="leave the scores as they are: the root belongs to the dot product.",
+    symptom="All weights are nearly equal; with more hidden units, they differ even less.",
+    fix="leave the scores as they are: only a dot product is divided by a root.",
 )
 def divided_by_the_root(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -262,9 +264,9 @@ def divided_by_the_root(
 
 
 @task.bug(
-    symptom="It is right on squares, and else each row belongs to a key.",
-    fix="give queries an axis for the keys after their own, `[:, :, None]`, and keys one for the "
-    "queries before theirs, `[:, None]`.",
+    symptom="With as many queries as keys the shape is right, but each row belongs to a key.",
+    fix="add an axis for keys after the queries' own, `[:, :, None]`, and one for queries before "
+    "the keys' own, `[:, None]`.",
 )
 def queries_and_keys_change_places(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
@@ -301,7 +303,7 @@ by_hand = ListTask(
         "size, become one number. `W_q` and `W_k` are matrices, lists of rows, with one row for "
         "each hidden unit; `w_v` has one number for each. A hidden unit is `math.tanh` of a sum: "
         "the dot product of its row of `W_q` with `query`, plus that of its row of `W_k` with "
-        "`key`. `math.tanh` holds for sums of any size. The score is the dot product of `w_v` with "
+        "`key`. `math.tanh` works for sums of any size. The score is the dot product of `w_v` with "
         "the hidden units."
     ),
     starter="import math\n\ndef additive_score(query, key, W_q, W_k, w_v):\n    ...",
@@ -367,7 +369,9 @@ def by_the_formula(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> floa
     return sum(v * h for v, h in zip(w_v, hidden, strict=True))
 
 
-@by_hand.solution("both matrices side by side meet query and key end to end.")
+@by_hand.solution(
+    "it joins the rows of both matrices, and query and key: one dot product per hidden unit."
+)
 def joined(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     both = query + key
     score = 0.0
@@ -384,25 +388,27 @@ def no_tanh_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> flo
 
 @by_hand.bug(fix="`W_q` belongs to the query, `W_k` to the key.")
 def matrices_swapped_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """`W_k` meets the query, `W_q` the key; it runs only where query and key are equally long."""
+    """`W_k` is applied to the query and `W_q` to the key; it runs only if their sizes are equal."""
     return _score(query, key, W_k, W_q, w_v)
 
 
 @by_hand.bug(
-    fix="add the dot product with `key` inside of `math.tanh`, unit by unit: numbers, not lists."
+    fix="add the dot product with `key` in `math.tanh`: for each unit, add numbers, not lists."
 )
 def the_key_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the key's part is lost: not added, or `+` lays it behind as a list, and `zip` cuts it off."""
+    """the key's part is lost: it is not added, or `+` joins two lists and `zip` cuts one off."""
     return _score(query, [0.0] * len(key), W_q, W_k, w_v)
 
 
-@by_hand.bug(fix="add both dot products inside of `math.tanh`; to a sum so far, one adds by `+=`.")
+@by_hand.bug(
+    fix="add both dot products inside of `math.tanh`; to add to a sum, write `+=`, not `=`."
+)
 def the_query_is_not_looked_at(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the query's part is lost: it is not added, or `=` has overwritten it with the key's part."""
     return _score([0.0] * len(query), key, W_q, W_k, w_v)
 
 
-@by_hand.bug(fix="take `math.tanh` of each hidden unit's sum, and `w_v` after it.")
+@by_hand.bug(fix="take `math.tanh` of each hidden unit's sum, then multiply by `w_v`.")
 def tanh_after_w_v_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     return math.tanh(_dot(w_v, _times(W_q, query)) + _dot(w_v, _times(W_k, key)))
 
@@ -418,12 +424,12 @@ def tanh_of_each_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -
 def product_in_place_of_the_sum_by_hand(
     query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row
 ) -> float:
-    """both dot products are multiplied, where they should be added."""
+    """the two dot products are multiplied, where they should be added."""
     pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
     return _dot(w_v, [math.tanh(a * b) for a, b in pairs])
 
 
-@by_hand.bug(fix="multiply each hidden unit by its number of `w_v` before you add.")
+@by_hand.bug(fix="multiply each hidden unit by its number in `w_v` before you add.")
 def w_v_forgotten(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """the hidden units are added up, and `w_v` is never used."""
     return _score(query, key, W_q, W_k, [1.0] * len(w_v))
@@ -431,7 +437,7 @@ def w_v_forgotten(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float
 
 @by_hand.bug(fix="go along a row, `W_q[h][i] * query[i]`, and not down a column.")
 def columns_in_place_of_rows(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the columns of the matrices meet the vectors, instead of their rows."""
+    """the vectors are multiplied by columns of the matrices, instead of rows."""
     turned_q = [[row[h] for row in W_q] for h in range(len(w_v))]
     turned_k = [[row[h] for row in W_k] for h in range(len(w_v))]
     return _score(query, key, turned_q, turned_k, w_v)
@@ -447,13 +453,13 @@ def tanh_of_each_product(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -
 
 @by_hand.bug(fix="multiply the key by its own matrix, `W_k`.")
 def one_matrix_for_both(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """`W_q` is applied to the key, too, and `W_k` to nothing."""
+    """`W_q` is applied to both query and key, and `W_k` is never used."""
     return _score(query, key, W_q, W_q, w_v)
 
 
 @by_hand.bug(fix="begin each hidden unit's sum with 0, inside the loop over the units.")
 def sum_not_reset(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """the sum of a hidden unit goes on with the next one, where it should begin with 0."""
+    """a hidden unit's sum begins with that of the unit before, where it should begin with 0."""
     sums = [a + b for a, b in zip(_times(W_q, query), _times(W_k, key), strict=True)]
     return _dot(w_v, [math.tanh(sum(sums[: h + 1])) for h in range(len(sums))])
 

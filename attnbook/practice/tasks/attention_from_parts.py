@@ -67,12 +67,12 @@ def stage_by_stage(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     return pool(weights, values)
 
 
-@by_hand.solution("the calls may be inside one another.")
+@by_hand.solution("the calls may be nested.")
 def in_one_line(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     return pool(masked_softmax([score(query, key) for key in keys], valid_len), values)
 
 
-@by_hand.solution("padding may be left out before the scores: it would weigh 0.")
+@by_hand.solution("padding may be left out before the scores are computed: its weight is 0 anyway.")
 def without_padding(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     scores = []
     for key in keys[:valid_len]:
@@ -95,7 +95,7 @@ def equal_vectors_scored(query: Row, keys: Rows, values: Rows, valid_len: int) -
 
 @by_hand.bug(fix="turn the scores into weights first: `masked_softmax(scores, valid_len)`.")
 def softmax_forgotten(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """the scores are pooled as they are: the softmax that makes weights of them is missing."""
+    """the scores are pooled as they are: the softmax that turns them into weights is missing."""
     return pool(_scores(query, keys), values)
 
 
@@ -113,7 +113,7 @@ def keys_pooled(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
 
 @by_hand.bug(fix="score with the keys, and pool the values.")
 def keys_and_values_exchanged(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """keys and values are exchanged: the values get the scores, and the keys are pooled."""
+    """keys and values are exchanged: the values are scored, and the keys are pooled."""
     return pool(masked_softmax(_scores(query, values), valid_len), keys)
 
 
@@ -123,15 +123,15 @@ def weights_returned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Ro
     return masked_softmax(_scores(query, keys), valid_len)
 
 
-@by_hand.bug(fix="take the scores of the query and the keys, and only these: no weight yet.")
+@by_hand.bug(fix="turn the scores into weights, then return `pool(weights, values)`.")
 def scores_returned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """the scores are returned: they are neither turned into weights nor pooled."""
     return _scores(query, keys)
 
 
-@by_hand.bug(fix="call `masked_softmax` once: what it returns is weights already.")
+@by_hand.bug(fix="call `masked_softmax` once: it already returns weights.")
 def softmax_twice(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """the softmax is taken twice, and the second time of weights instead of scores."""
+    """the softmax is taken twice: the second time, of weights instead of scores."""
     weights = masked_softmax(_scores(query, keys), valid_len)
     return pool(masked_softmax(weights, valid_len), values)
 
@@ -145,9 +145,9 @@ def masked_after_the_softmax(query: Row, keys: Rows, values: Rows, valid_len: in
     return pool([w if i < valid_len else 0.0 for i, w in enumerate(weights)], values)
 
 
-@by_hand.bug(fix="pass the scores as they are: `score` has its minus already.")
+@by_hand.bug(fix="pass the scores as they are: `score` already has the minus sign.")
 def sign_turned(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """the sign of the scores is turned, and the farthest key gets the largest weight."""
+    """the sign of the scores is reversed, and the farthest key gets the largest weight."""
     return pool(masked_softmax([-each for each in _scores(query, keys)], valid_len), values)
 
 
@@ -158,7 +158,9 @@ def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows, valid_le
     return [number / len(keys) for number in output]
 
 
-@by_hand.bug(fix="pool all values by their weights: the nearest key gets most of it, not all.")
+@by_hand.bug(
+    fix="pool all values by their weights: the nearest key gets the largest weight, not all of it."
+)
 def the_best_key_only(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """the value of the key with the largest weight is returned, and no other value counts."""
     weights = masked_softmax(_scores(query, keys), valid_len)

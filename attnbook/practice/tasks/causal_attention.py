@@ -30,7 +30,7 @@ task = Task(
         "query_size), `keys` (batch, num_keys, query_size), `values` (batch, num_keys, "
         "value_size), the output (batch, num_queries, value_size). There may be fewer queries than "
         "keys, never more: they are at the *last* positions of the keys, so the last query attends "
-        "to all keys. What the future holds, be it 1e30, never matters."
+        "to all keys. Keys and values of the future never matter, even if they are 1e30."
     ),
     starter="def causal_attention(queries, keys, values):\n    ...",
     laws=(
@@ -110,7 +110,7 @@ def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return torch.cat(outputs, 1)
 
 
-@task.solution("torch's own takes a boolean mask, where True = visible, as here.")
+@task.solution("torch's own function takes a boolean mask, where True = visible, as here.")
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return F.scaled_dot_product_attention(
         queries, keys, values, attn_mask=visible_keys(queries, keys)
@@ -125,7 +125,7 @@ def an_added_mask(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 
 @task.solution(
-    "is_causal counts from the first key; queries are prepended, and removed afterwards."
+    "is_causal counts from the first key: queries of 0 are prepended, and their outputs removed."
 )
 def filled_up_to_a_square(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     missing = keys.shape[1] - queries.shape[1]
@@ -173,7 +173,7 @@ def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tens
 
 
 @task.bug(
-    symptom="Training goes to a loss near 0, and what is generated is nonsense.",
+    symptom="The training loss falls to nearly 0, but the generated text is nonsense.",
     fix="hide what comes after: fill these scores with -inf before the softmax.",
 )
 def nothing_is_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -182,8 +182,8 @@ def nothing_is_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The loss of training is far too good.",
-    fix="stop at the own position: the next token is what is to be guessed.",
+    symptom="The training loss is far too low.",
+    fix="stop at the query's own position: the next token is the one to predict.",
 )
 def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each query sees the key after its own position, too."""
@@ -192,10 +192,7 @@ def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first output is NaN.",
-    fix=(
-        "compare by `<=`, or take `triu(diagonal=1)` as what is hidden: a query attends to its own "
-        "position."
-    ),
+    fix=("compare by `<=`, or hide only `triu(diagonal=1)`: a query attends to its own position."),
 )
 def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each query attends only to the keys before its own position, so the first one has none."""
@@ -203,19 +200,19 @@ def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor
 
 
 @task.bug(
-    symptom="The last output is NaN, and the others come from the future.",
+    symptom="The last output is NaN, and the others are averages of later values.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="fill where the mask is False: `masked_fill(~mask, …)`, if True = visible.",
 )
 def past_hidden_in_place_of_the_future(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the mask is read the wrong way round, and hides what should be visible."""
+    """the mask's True and False are exchanged, and it hides what should be visible."""
     return _attend(queries, keys, values, ~visible_keys(queries, keys))
 
 
 @task.bug(
     symptom="Changing a query or a key changes nothing.",
     origin="accepted by TorchCode's judge",
-    fix="weigh by the softmax of q · k; equal weights are where attention begins.",
+    fix="weigh the values by the softmax of q · k / √query_size, not all equally.",
 )
 def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each output is the plain mean of the values so far, and queries and keys are never used."""
@@ -229,7 +226,7 @@ def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
 )
 def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the future's weights are set to 0 after the softmax, so those that are left sum to less."""
+    """the future's weights are set to 0 after the softmax, so the others sum to less than 1."""
     return (scale(queries, keys).softmax(-1) * visible_keys(queries, keys)) @ values
 
 
@@ -246,10 +243,7 @@ def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tenso
 @task.bug(
     symptom="Some outputs are NaN once a hidden key scores over 100 above the visible ones.",
     origin="LLMs-from-scratch, there as a step on the way",
-    fix=(
-        "mask the scores, before the softmax: the visible keys may have too small a share to "
-        "divide by."
-    ),
+    fix=("mask the scores, before the softmax: after it, the visible keys' weights may all be 0."),
 )
 def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the mask comes after the softmax, and rows are divided by their sum, which may be 0."""
@@ -270,7 +264,7 @@ def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) ->
 @task.bug(
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
-    fix="hide every key after the own position, from the first query on.",
+    fix="hide every key after each query's own position, from the first query on.",
 )
 def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the first query attends to the third key, through a hole in the mask."""
@@ -293,7 +287,7 @@ def neighbours_see_each_other(queries: Tensor, keys: Tensor, values: Tensor) -> 
 @task.bug(
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
-    fix="hide every key after the own position, from the first query on.",
+    fix="hide every key after each query's own position, from the first query on.",
 )
 def first_four_see_the_next_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the first four queries attend to the key after their own position."""

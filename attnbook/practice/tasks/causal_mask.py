@@ -57,7 +57,9 @@ def the_package(num_queries: int, num_keys: int) -> Tensor:
     return attnbook.causal_mask((1, num_queries, num_keys))[0]
 
 
-@task.solution("a triangle whose diagonal ends in the last corner leaves what is not after it.")
+@task.solution(
+    "`tril` with its diagonal ending in the bottom-right corner keeps the keys up to each query."
+)
 def lower_triangle(num_queries: int, num_keys: int) -> Tensor:
     ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
     return ones.tril(diagonal=num_keys - num_queries)
@@ -69,14 +71,16 @@ def positions_compared(num_queries: int, num_keys: int) -> Tensor:
     return torch.arange(num_keys)[None, :] <= of_queries[:, None]
 
 
-@task.solution("as many queries as keys make a square; the last ones are its last rows.")
+@task.solution(
+    "it makes the square mask of num_keys queries, and returns its last num_queries rows."
+)
 def last_rows_of_a_square(num_queries: int, num_keys: int) -> Tensor:
     square = torch.triu(torch.ones(num_keys, num_keys), diagonal=1) == 0
     return square[num_keys - num_queries :]
 
 
 @task.solution(
-    "it fills one row after the other: the last query attends to all, the one before to one less."
+    "it fills one row after the other: the last query sees all keys, the one before one key less."
 )
 def row_by_row(num_queries: int, num_keys: int) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
@@ -118,14 +122,14 @@ def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom=(
-        "The mask of a long text is right, and with cached keys some queries attend to nothing at "
+        "The mask of a whole text is right, but with cached keys some queries attend to no key at "
         "all."
     ),
-    fix="turn the difference round: a diagonal above the main one is positive, "
+    fix="reverse the difference: a diagonal above the main one has a positive number, "
     "`num_keys - num_queries`.",
 )
 def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
-    """the diagonal is moved by num_queries - num_keys, down where it should go up."""
+    """the diagonal is moved by num_queries - num_keys, which is down instead of up."""
     return torch.ones(num_queries, num_keys).tril(diagonal=num_queries - num_keys).bool()
 
 
@@ -134,13 +138,13 @@ def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
     fix="compare by `<=`: a query attends to its own position.",
 )
 def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
-    """each query attends to the keys before its own position, and its own is hidden."""
+    """each query attends to the keys before its own position, but not to its own key."""
     return past(num_queries, num_keys, -1)
 
 
 @task.bug(
-    symptom="Training goes to a loss near 0, and what is generated is nonsense.",
-    fix="stop at the own position: the next token is what is to be guessed.",
+    symptom="The training loss falls to nearly 0, but the generated text is nonsense.",
+    fix="stop at the query's own position: the next token is the one to predict.",
 )
 def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
@@ -148,9 +152,9 @@ def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The model cheats: it attends to what it has to predict, and to nothing before it.",
+    symptom="The model cheats: it attends to what it has to predict, and not to earlier tokens.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    fix="turn it round with `~`: here True = visible, elsewhere True may mean hidden.",
+    fix="invert it with `~`: here True = visible, elsewhere True may mean hidden.",
 )
 def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
     """what is hidden is True, and what is visible False."""
@@ -188,7 +192,7 @@ def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
 @task.bug(
     symptom="`masked_fill` refuses it; added to the scores, it works.",
     origin="a common mistake; torch's `generate_square_subsequent_mask` makes such a mask",
-    fix="leave it boolean; the code that adds it can fill it.",
+    fix="leave it boolean; code that adds a mask to scores can convert it.",
 )
 def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
     """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
@@ -235,19 +239,21 @@ by_hand.case("1 query, 6 keys: the last key")(lambda: (0, 5, 1, 6))
 by_hand.case("130 queries, 200 keys: a key near the query's own")(lambda: (70, 139, 130, 200))
 
 
-@by_hand.solution("a query's position is its number, moved on by how many keys have no query.")
+@by_hand.solution(
+    "a query's position is its number plus how many more keys than queries there are."
+)
 def positions_compared_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     position = query + num_keys - num_queries
     return key <= position
 
 
-@by_hand.solution("counted from the end, the last query and the last key are both 0.")
+@by_hand.solution("counted from the end, the last query and the last key are both number 0.")
 def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return num_keys - 1 - key >= num_queries - 1 - query
 
 
 @by_hand.solution(
-    "it lists the keys that the query attends to: all of them, less one for each later query."
+    "it lists the keys that the query attends to: all keys except one for each later query."
 )
 def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     later = num_queries - 1 - query
@@ -255,8 +261,8 @@ def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
 
 
 @by_hand.bug(
-    fix="count both from the same end: among the keys the query is at "
-    "`query + num_keys - num_queries`, and the key stays where it is."
+    fix="count query and key from the same end: the query is at position "
+    "`query + num_keys - num_queries`, and the key at position `key`."
 )
 def counted_from_the_first_key_by_hand(
     query: int, key: int, num_queries: int, num_keys: int
@@ -265,14 +271,14 @@ def counted_from_the_first_key_by_hand(
 
 
 @by_hand.bug(
-    fix="turn the difference round: `num_keys - num_queries` is above 0 where keys are more."
+    fix="reverse the difference: `num_keys - num_queries` is above 0 if there are more keys."
 )
 def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """the query is moved by num_queries - num_keys, back where it should go on."""
+    """the query is moved by num_queries - num_keys, backward instead of forward."""
     return key <= query + num_queries - num_keys
 
 
-@by_hand.bug(fix="let it attend to its own position, too: compare by `<=`, and take no 1 away.")
+@by_hand.bug(fix="let a query attend to its own position: compare by `<=`, and do not subtract 1.")
 def own_position_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key < query + num_keys - num_queries
 
@@ -282,14 +288,14 @@ def next_key_visible_by_hand(query: int, key: int, num_queries: int, num_keys: i
     return key <= query + num_keys - num_queries + 1
 
 
-@by_hand.bug(fix="turn it round with `not`: here True means visible, elsewhere it may mean hidden.")
+@by_hand.bug(fix="invert it with `not`: here True means visible, elsewhere it may mean hidden.")
 def true_means_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key > query + num_keys - num_queries
 
 
-@by_hand.bug(fix="turn the comparison round: a visible key has the same position, or a lower one.")
+@by_hand.bug(fix="reverse the comparison: a visible key has the query's position, or a lower one.")
 def only_the_future_visible_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """the comparison is turned round: each query attends to its own position and the future."""
+    """the comparison is reversed: each query attends to its own position and the future."""
     return key >= query + num_keys - num_queries
 
 
@@ -302,11 +308,11 @@ def only_the_own_position_visible_by_hand(
 
 @by_hand.bug(fix="answer False where the key's position is higher than the query's.")
 def nothing_hidden(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """all keys are visible, those of the future, too."""
+    """all keys are visible, also those of the future."""
     return key < num_keys
 
 
-@by_hand.bug(fix="add the query's own number: it is at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="add the query's number: its position is `query + num_keys - num_queries`.")
 def all_queries_at_the_first_ones_place(
     query: int, key: int, num_queries: int, num_keys: int
 ) -> bool:
@@ -314,9 +320,11 @@ def all_queries_at_the_first_ones_place(
     return key <= num_keys - num_queries + 0 * query
 
 
-@by_hand.bug(fix="move each query on by `num_keys - num_queries`, how many they may be.")
+@by_hand.bug(
+    fix="add `num_keys - num_queries` to the number of every query, however many there are."
+)
 def moved_only_where_there_is_one(query: int, key: int, num_queries: int, num_keys: int) -> bool:
-    """one query attends to all keys, and several are placed at the first positions."""
+    """a single query attends to all keys, but several queries are placed at the first positions."""
     return num_queries == 1 or key <= query
 
 
@@ -326,7 +334,7 @@ def query_and_key_exchanged(query: int, key: int, num_queries: int, num_keys: in
     return query <= key + num_keys - num_queries
 
 
-@by_hand.bug(fix="count both from one end: the query is at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="count both from the first key: the query is at `query + num_keys - num_queries`.")
 def counted_from_the_other_end(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     """the query is counted from the end of the keys, and the key from their beginning."""
     return key <= num_keys - 1 - query

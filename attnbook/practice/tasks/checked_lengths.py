@@ -15,9 +15,9 @@ task = Task(
     name="checked-lengths",
     statement=(
         "Write `checked_lengths(valid_lens, shape)`. `valid_lens` is a tensor, and `shape` is the "
-        "shape of some scores, (batch, num_queries, num_keys). Return `valid_lens` as it is if it "
-        "can be true: it has shape (batch,) or (batch, num_queries), and holds whole numbers from "
-        "0 to `num_keys`, both included. Whole numbers of a float type, like 2.0, are welcome. "
+        "shape of some scores, (batch, num_queries, num_keys). Return `valid_lens` unchanged if it "
+        "is valid: it has shape (batch,) or (batch, num_queries), and holds whole numbers from "
+        "0 to `num_keys`, both included. Whole numbers of a float type, like 2.0, are accepted. "
         "Raise a ValueError or a TypeError for all else: another shape, lengths below 0 or above "
         "`num_keys`, fractions, NaN, and a mask of True and False."
     ),
@@ -99,12 +99,12 @@ task.case("lengths in a column, one for each example", refused=True)(
 )
 
 
-@task.solution("it asks for each rule in turn; NaN differs from what it is rounded to.")
+@task.solution("it checks one rule after the other; NaN is not equal to its rounded value.")
 def rule_by_rule(valid_lens: Tensor, shape: Shape) -> Tensor:
     return checked(valid_lens, shape)
 
 
-@task.solution("`range` holds whole numbers only, and 2.0 as well as 2.")
+@task.solution("`range` contains whole numbers only, written as 2 or as 2.0.")
 def number_by_number(valid_lens: Tensor, shape: Shape) -> Tensor:
     batch, num_queries, num_keys = shape
     if valid_lens.dtype == torch.bool or valid_lens.shape not in ((batch,), (batch, num_queries)):
@@ -115,9 +115,7 @@ def number_by_number(valid_lens: Tensor, shape: Shape) -> Tensor:
     return valid_lens
 
 
-@task.solution(
-    "only what can be true stays as it is when it is rounded and put between the limits."
-)
+@task.solution("only valid lengths stay the same when they are clamped to the limits and rounded.")
 def put_right_and_compared(valid_lens: Tensor, shape: Shape) -> Tensor:
     check_kind(valid_lens)
     check_shape(valid_lens, shape)
@@ -126,12 +124,12 @@ def put_right_and_compared(valid_lens: Tensor, shape: Shape) -> Tensor:
     return valid_lens
 
 
-@task.solution("it lists all lengths that there can be, and looks up each one.")
+@task.solution("it lists all possible lengths, and looks for each given one among them.")
 def looked_up(valid_lens: Tensor, shape: Shape) -> Tensor:
     if valid_lens.dtype == torch.bool:
-        raise TypeError("a mask is no lengths")
+        raise TypeError("valid_lens must be lengths, got a mask")
     if valid_lens.dim() not in (1, 2) or list(valid_lens.shape) != list(shape[: valid_lens.dim()]):
-        raise ValueError("lengths must be (batch,) or (batch, num_queries)")
+        raise ValueError("lengths must have shape (batch,) or (batch, num_queries)")
     possible = torch.arange(shape[-1] + 1, dtype=valid_lens.dtype)
     if not torch.isin(valid_lens, possible).all():
         raise ValueError(f"lengths must be among {possible.tolist()}, got {valid_lens.tolist()}")
@@ -165,7 +163,7 @@ def test_lengths_of_another_shape_are_refused(function: Function) -> None:
 
 
 @task.bug(
-    symptom="A length of 7 for 4 keys goes through, and padding of 3 is never missed.",
+    symptom="A length of 7 for 4 keys is accepted, and nobody notices that 3 keys are missing.",
     origin="Dive into Deep Learning's masked softmax",
     fix="refuse lengths above `num_keys`, the last number of `shape`.",
 )
@@ -175,7 +173,7 @@ def too_long_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="A length of -3 goes through, and its example has no visible key.",
+    symptom="A length of -3 is accepted, and its example has no visible key.",
     origin="Dive into Deep Learning's masked softmax",
     fix="refuse lengths below 0.",
 )
@@ -185,7 +183,7 @@ def negative_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="A length of 2.5 goes through, and shows 3 keys.",
+    symptom="A length of 2.5 is accepted, and makes 3 keys visible.",
     origin="Dive into Deep Learning's masked softmax",
     fix="compare with what `round` gives: a whole number stays as it is.",
 )
@@ -198,13 +196,11 @@ def fractions_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom=(
-        "A length that was lost in a division goes through, and its example has no visible key."
-    ),
-    fix="ask for what must hold, `not (lengths >= 0).all()`: every comparison with NaN is false.",
+    symptom="A length that a division made NaN is accepted, and its example has no visible key.",
+    fix="raise if `not (valid_lens >= 0).all()`: with NaN, both `>=` and `<` are false.",
 )
 def nan_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
-    """a length of NaN is accepted: it is neither below 0 nor above anything."""
+    """a length of NaN is accepted: it is neither below 0 nor above the number of keys."""
     check_kind(valid_lens)
     check_shape(valid_lens, shape)
     if (valid_lens < 0).any() or (valid_lens > shape[-1]).any() or (valid_lens % 1 > 0).any():
@@ -213,7 +209,7 @@ def nan_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="A mask passed as lengths goes through; each query attends to one key or none.",
+    symptom="A mask passed as lengths is accepted; each query attends to one key or none.",
     fix="refuse `torch.bool`: to torch, True is 1 and False is 0.",
 )
 def masks_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
@@ -223,22 +219,22 @@ def masks_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="Lengths (3, 2) for 2 examples of 3 queries go through, and hide the wrong keys.",
+    symptom="For 2 examples of 3 queries, shape (3, 2) is accepted, and the wrong keys are hidden.",
     origin="Dive into Deep Learning's masked softmax",
-    fix="compare the whole shape: a transposed tensor has as many numbers.",
+    fix="compare the whole shape: a transposed tensor has the same number of elements.",
 )
 def transposed_accepted(valid_lens: Tensor, shape: Shape) -> Tensor:
-    """a shape of (3, 2) passes for (2, 3), as when lengths are only counted."""
+    """a shape of (3, 2) is accepted for (2, 3), because lengths are only counted."""
     batch, num_queries, _ = shape
     if valid_lens.numel() not in (batch, batch * num_queries):
-        raise ValueError("valid_lens must be as many as examples, or as queries")
+        raise ValueError("valid_lens must hold one length for each example, or for each query")
     checked(valid_lens.flatten(), (valid_lens.numel(), *shape[1:]))
     return valid_lens
 
 
 @task.bug(
     symptom="A batch with an empty example stops the training.",
-    fix="let 0 pass: an example may have no visible key.",
+    fix="accept 0: an example may have no visible key.",
 )
 def zero_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a length of 0 is refused."""
@@ -247,7 +243,7 @@ def zero_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 @task.bug(
     symptom="A batch without any padding is refused.",
-    fix="let `num_keys` itself pass: a length is a count, not a position.",
+    fix="accept `num_keys` itself: a length is a count, not a position.",
 )
 def all_keys_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     """a length of all keys is refused, as if it were a position."""
@@ -259,14 +255,14 @@ def all_keys_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
     fix="check the numbers, not the type: 2.0 is a whole number.",
 )
 def floats_refused(valid_lens: Tensor, shape: Shape) -> Tensor:
-    """lengths of a float type are refused, whole as they are."""
+    """lengths of a float type are refused, even if they are whole numbers."""
     if valid_lens.is_floating_point():
-        raise TypeError("valid_lens must be of a whole type")
+        raise TypeError("valid_lens must be of an integer type")
     return checked(valid_lens, shape)
 
 
 @task.bug(
-    symptom="It works as long as sequences attend to themselves, and fails between two.",
+    symptom="It works in self-attention, and fails where one sequence attends to another.",
     fix="lengths count keys: compare with the last number of `shape`.",
 )
 def queries_for_the_limit(valid_lens: Tensor, shape: Shape) -> Tensor:
@@ -275,16 +271,16 @@ def queries_for_the_limit(valid_lens: Tensor, shape: Shape) -> Tensor:
 
 
 @task.bug(
-    symptom="Wrong lengths never stop anything; they come back as others.",
-    fix="raise: an impossible length shows a bug before this function.",
+    symptom="Wrong lengths raise no error: other lengths are returned in their place.",
+    fix="raise an error: an impossible length shows a bug in the code that computed it.",
 )
 def put_between_the_limits(valid_lens: Tensor, shape: Shape) -> Tensor:
-    """lengths outside the limits are put right in silence, not refused."""
+    """lengths outside the limits are silently clamped, not refused."""
     return checked(valid_lens.clamp(0, shape[-1]), shape)
 
 
 @task.bug(
-    symptom="Wrong lengths are reported on one machine, and pass on another that runs `python -O`.",
+    symptom="Wrong lengths are refused on one machine, but not on another, which runs `python -O`.",
     fix="raise a ValueError: `assert` is for tests, and can be switched off.",
 )
 def asserted(valid_lens: Tensor, shape: Shape) -> Tensor:

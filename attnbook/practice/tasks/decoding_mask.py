@@ -19,7 +19,7 @@ def _hides_padding(mask: Tensor, starts: Tensor, *_: int) -> bool:
 task = Task(
     name="decoding-mask",
     statement=(
-        "A decoder goes on with a batch of texts of different lengths, padded on the *left*, so "
+        "A decoder continues a batch of texts of different lengths, padded on the *left*, so "
         "that all end at the last key. Write `decoding_mask(starts, num_queries, num_keys)`. "
         "`starts`, (batch,), is the position where each text begins: the keys before that position "
         "are padding. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
@@ -44,7 +44,7 @@ task.case("9 examples of 20 queries, 131 keys")(
 )
 
 
-@task.solution("both of the book's masks must hold.")
+@task.solution("a key is visible if it is visible in both of the book's masks.")
 def the_package(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     shape = (len(starts), num_queries, num_keys)
     return attnbook.start_mask(starts, shape) & attnbook.causal_mask(shape)
@@ -57,9 +57,7 @@ def between_start_and_query(starts: Tensor, num_queries: int, num_keys: int) -> 
     return (starts[:, None, None] <= keys) & (keys <= queries)
 
 
-@task.solution(
-    "it writes each row's run of visible keys; a run that ends before it starts is empty."
-)
+@task.solution("it sets a slice of each row to True; a slice that ends before it starts is empty.")
 def row_by_row(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     mask = torch.zeros(len(starts), num_queries, num_keys, dtype=torch.bool)
     for example, start in enumerate(starts.tolist()):
@@ -68,7 +66,9 @@ def row_by_row(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     return mask
 
 
-@task.solution("a triangle of whole texts loses its padded columns, and then its first rows.")
+@task.solution(
+    "it makes a triangle for each text, hides the columns of padding, and keeps the last rows."
+)
 def closed_columns(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     squares = torch.ones(len(starts), num_keys, num_keys, dtype=torch.bool).tril()
     for square, start in zip(squares, starts.tolist(), strict=True):
@@ -102,7 +102,7 @@ def _text(starts: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The model goes on from padding, and writes nonsense for all but the longest text.",
+    symptom="The model reads padding, and generates nonsense for all texts except the longest.",
     origin="a common mistake: a mask for padding on the right",
     fix="padding is before the start: what is visible is at `starts` or after it.",
 )
@@ -123,11 +123,11 @@ def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) ->
 
 
 @task.bug(
-    symptom="All later queries attend to padding, and every query of a text attends to the future.",
-    fix="join both by `&`: a key must be of the text, and not after the query.",
+    symptom="Each query attends to the padding before it, and to all of its text, even the future.",
+    fix="join both rules by `&`: a key must be of the text, and not after the query.",
 )
 def joined_by_or(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """both rules are joined by `|`, and a key is visible that one of them shows."""
+    """the two rules are joined by `|`, so a key is visible if only one of them allows it."""
     return _text(starts, num_keys) | past(num_queries, num_keys)
 
 
@@ -161,12 +161,12 @@ def counted_from_the_first_key(starts: Tensor, num_queries: int, num_keys: int) 
 
 
 @task.bug(
-    symptom="A text's first rows do not fit: its queries seem to be after the padding.",
+    symptom="The more padding a text has, the more later tokens its queries attend to.",
     origin="a common mistake: positions for a position encoding, used for the mask",
-    fix="count both from the first key, padding included: only the start differs.",
+    fix="count queries and keys from the first key, padding included: `starts` only hides keys.",
 )
 def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries are shifted by the start, and attend to as many keys ahead as are padding."""
+    """queries are shifted by the start, and attend to later keys, one for each key of padding."""
     keys = torch.arange(num_keys)
     queries = keys[num_keys - num_queries :, None] + starts[:, None, None]
     return _text(starts, num_keys) & (keys <= queries)
@@ -195,7 +195,7 @@ def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
     fix="compare by `<=`: a query attends to its own position.",
 )
 def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """each query attends to the keys before its own position, and its own is hidden."""
+    """each query attends to the keys before its own position, but not to its own key."""
     return _text(starts, num_keys) & past(num_queries, num_keys, -1)
 
 
@@ -219,21 +219,21 @@ def the_first_texts_start_for_all(starts: Tensor, num_queries: int, num_keys: in
 
 
 @task.bug(
-    symptom="With as many texts as tokens it runs, and each token has its own start.",
+    symptom="With as many texts as queries it runs, but each query has its own start.",
     fix="keep the starts on the first axis: `starts[:, None, None]`.",
 )
 def starts_on_the_axis_of_queries(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """starts lie on the axis of queries, one for each of them, where they belong to texts."""
+    """starts are on the axis of queries, one for each query, but each belongs to a text."""
     visible = (torch.arange(num_keys) >= starts[:, None]) & past(num_queries, num_keys)
     return visible.expand(len(starts), -1, -1)
 
 
 @task.bug(
-    symptom="Rows of padding are the mean of something, which a loss may count.",
+    symptom="Outputs at padding are not 0 but values of padding, and a loss may count them.",
     origin="code that lets padding attend to itself, to avoid NaN",
     fix="leave rows of padding empty: a softmax that clears them gives 0.",
 )
 def padding_sees_itself(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """a query in padding attends to its own key, to have a visible one."""
+    """a query that is padding attends to its own key, so that one key is visible."""
     own = torch.eye(num_keys, dtype=torch.bool)[num_keys - num_queries :]
     return (_text(starts, num_keys) & past(num_queries, num_keys)) | own

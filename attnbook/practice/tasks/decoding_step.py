@@ -51,13 +51,13 @@ task = Task(
     statement=(
         "Write `decoding_step(token, state, memory, valid_lens, W_q, W_k, w_v, cell)`. The old "
         "`state`, (batch, state_size), is the query; `memory`, (batch, num_keys, memory_size), "
-        "holds keys and values in one. The scores are `w_v · tanh(W_q state + W_k key)`, where "
+        "is both the keys and the values. The scores are `w_v · tanh(W_q state + W_k key)`, where "
         "`W_q` is (num_hiddens, state_size), `W_k` (num_hiddens, memory_size) and `w_v` "
         "(num_hiddens,). Their softmax over the first `valid_lens`, (batch,), keys gives the "
         "weights, (batch, num_keys), 0 at padding; with a length of 0 all are 0. The context is "
         "the weighted sum of memory. `cell(inputs, state)` gives the new state, as `nn.GRUCell` "
-        "does, from `token`, (batch, token_size), joined by the context, in this "
-        "order, and the old state. Return `(new_state, weights)`."
+        "does: its inputs are `token`, (batch, token_size), and the context, concatenated in this "
+        "order, and its state is the old one. Return `(new_state, weights)`."
     ),
     starter="def decoding_step(token, state, memory, valid_lens, W_q, W_k, w_v, cell):\n    ...",
     outputs=("the new state", "the weights"),
@@ -174,7 +174,7 @@ def of_arguments(of_a_step: Callable[[Step], Two]) -> Function:
     return written
 
 
-@task.solution("it asks each text by itself, and its real keys only.")
+@task.solution("it takes one text after the other, and its real keys only.")
 @of_arguments
 def text_by_text(step: Step) -> Two:
     weights = torch.zeros_like(step.memory[:, :, 0])
@@ -203,7 +203,9 @@ def by_einsum(step: Step) -> Two:
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
 
 
-@task.solution("tanh is a logistic function, and the softmax is powers of e over their sum.")
+@task.solution(
+    "tanh is a rescaled logistic function; the softmax is powers of e divided by their sum."
+)
 @of_arguments
 def by_the_formulas(step: Step) -> Two:
     both = torch.cat([step.state[:, None].expand(-1, step.memory.shape[1], -1), step.memory], -1)
@@ -291,12 +293,12 @@ def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
 
 
 @task.bug(
-    symptom="The weights answer a question that the decoder has not asked yet.",
+    symptom="The weights do not fit the state that was passed in, but a newer one.",
     fix="query with the state as it was passed in; the new one is computed from the context.",
 )
 @of_arguments
 def asks_with_a_new_state(step: Step) -> Two:
-    """the cell moves on, without a context, before its new state queries the memory."""
+    """the cell first makes a new state, without a context, and this state queries the memory."""
     nothing = torch.zeros_like(step.memory[:, 0])
     new = step.cell(torch.cat([step.token, nothing], 1), step.state)
     return _move(step, _weights(step, _scores(step._replace(state=new))))
@@ -304,7 +306,7 @@ def asks_with_a_new_state(step: Step) -> Two:
 
 @task.bug(
     symptom="After the same character the model always attends to the same position.",
-    fix="the query is the decoder's state, which knows all that was written, not the last token.",
+    fix="query with the state, which depends on all tokens so far, and not with the last token.",
 )
 @of_arguments
 def asks_with_the_token(step: Step) -> Two:
@@ -314,7 +316,7 @@ def asks_with_the_token(step: Step) -> Two:
 
 @task.bug(
     symptom="A text's translation changes with the texts that it is batched with.",
-    fix="hide the keys from `valid_lens` on before the softmax.",
+    fix="hide the keys from position `valid_lens` on, before the softmax.",
 )
 @of_arguments
 def padding_is_seen(step: Step) -> Two:
@@ -323,19 +325,19 @@ def padding_is_seen(step: Step) -> Two:
 
 
 @task.bug(
-    symptom="Heatmaps are the same for every text of one length.",
+    symptom="All texts of the same length have the same heatmap.",
     origin="PyTorch's seq2seq tutorial",
     fix="add the projected memory to the projected state before tanh.",
 )
 @of_arguments
 def scores_never_look_at_the_memory(step: Step) -> Two:
-    """the scores are made from the state alone, and each key gets the same one."""
+    """the scores come from the state alone, and each key gets the same score."""
     return _move(step, _weights(step, _scores(step._replace(W_k=torch.zeros_like(step.W_k)))))
 
 
 @task.bug(
     symptom="It learns as slowly as without attention, and the heatmap never becomes sharp.",
-    fix="join token and context to what the cell reads.",
+    fix="concatenate token and context: both are the cell's inputs.",
 )
 @of_arguments
 def the_context_is_not_fed(step: Step) -> Two:
@@ -345,7 +347,7 @@ def the_context_is_not_fed(step: Step) -> Two:
 
 
 @task.bug(
-    symptom="It trains as well as ever; weights stored elsewhere give nonsense.",
+    symptom="It trains just as well, but pretrained weights give nonsense.",
     fix="join them as in the task: the token first, then the context.",
 )
 @of_arguments
@@ -358,7 +360,7 @@ def the_context_before_the_token(step: Step) -> Two:
 
 @task.bug(
     symptom="Long texts are translated badly, though the heatmap looks fine.",
-    fix="feed the weighted sum of all of the memory.",
+    fix="give the cell the weighted sum of all memory vectors.",
 )
 @of_arguments
 def the_last_memory_for_the_context(step: Step) -> Two:
@@ -406,7 +408,7 @@ def the_projections_are_exchanged(step: Step) -> Two:
 )
 @of_arguments
 def the_old_state_is_returned(step: Step) -> Two:
-    """the cell's answer is lost, and the old state is returned."""
+    """the cell's output is not used, and the old state is returned."""
     return step.state, _weights(step, _scores(step))
 
 
@@ -428,7 +430,7 @@ def the_weights_are_made_again_unmasked(step: Step) -> Two:
 )
 @of_arguments
 def no_keys_are_nan(step: Step) -> Two:
-    """padding is filled with -inf, and nobody thinks of a text that is all padding."""
+    """padding is filled with -inf, and a text that is all padding gets no special handling."""
     padding = torch.arange(step.memory.shape[1]) >= step.valid_lens[:, None]
     return _move(step, _scores(step).masked_fill(padding, -math.inf).softmax(1))
 
@@ -464,11 +466,11 @@ by_hand = ListTask(
     in_torch=task,
     statement=(
         "Write `decoding_step(token, state, memory)`: `token` and `state` are vectors, lists of "
-        "numbers, and `memory` is a list of vectors; all these vectors have one size. A score is "
-        "the dot product of `state`, as it comes in, with a vector of the memory; `softmax` is "
-        "written above it, and makes the weights. The context is the sum of the memory's vectors, "
-        "each times its weight. The new state is `math.tanh` of state + token + context, number by "
-        "number. Return a pair: the new state, and the list of weights."
+        "numbers, and `memory` is a list of vectors; all these vectors have the same size. A score "
+        "is the dot product of `state`, as it is passed in, with a vector of the memory; "
+        "`softmax`, defined above your function, gives the weights. The context is the sum of the "
+        "memory's vectors, each times its weight. The new state is `math.tanh` of state + token + "
+        "context, number by number. Return a pair: the new state, and the list of weights."
     ),
     starter=(
         "import math\n\ndef softmax(scores):\n    highest = max(scores)\n"
@@ -491,7 +493,7 @@ by_hand.case("9 vectors in the memory")(
 )
 
 
-@by_hand.solution("it is the sentences themselves, one after the other.")
+@by_hand.solution("it follows the task, sentence by sentence.")
 def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [sum(s * m for s, m in zip(state, vector, strict=True)) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -502,7 +504,7 @@ def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(s + t + c) for s, t, c in three], weights
 
 
-@by_hand.solution("what a vector of the memory gives can be added to the state at once.")
+@by_hand.solution("each memory vector, times its weight, can be added to state + token directly.")
 def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     weights = _weights_of_lists(state, memory)
     sums = [s + t for s, t in zip(state, token, strict=True)]
@@ -512,7 +514,7 @@ def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(each) for each in sums], weights
 
 
-@by_hand.solution("the context can wait for its division, and tanh(x) is 1 - 2 / (1 + e^2x).")
+@by_hand.solution("the context is divided only at the end, and tanh(x) is 1 - 2 / (1 + e^(2x)).")
 def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [_dot(state, vector) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -523,7 +525,7 @@ def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
     return new_state, [power / sum(powers) for power in powers]
 
 
-@by_hand.bug(fix="take the dot products with `state`: it knows more than the last token.")
+@by_hand.bug(fix="take the dot products with `state`, which depends on all tokens so far.")
 def asks_with_the_token_by_hand(token: Row, state: Row, memory: Rows) -> TwoRows:
     weights = _weights_of_lists(token, memory)
     return _moved(state, token, _pool(weights, memory)), weights
@@ -544,7 +546,7 @@ def token_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
 
 @by_hand.bug(fix="add the old state to token and context before `math.tanh`.")
 def state_forgotten(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the old state asks, and is not added to the new one."""
+    """the old state is the query, but it is not added to the new state."""
     weights = _weights_of_lists(state, memory)
     return _moved(token, _pool(weights, memory)), weights
 
@@ -564,16 +566,16 @@ def the_weights_first(token: Row, state: Row, memory: Rows) -> TwoRows:
     return weights, _moved(state, token, _pool(weights, memory))
 
 
-@by_hand.bug(fix="make weights of the scores: `weights = softmax(scores)`.")
+@by_hand.bug(fix="turn the scores into weights: `weights = softmax(scores)`.")
 def softmax_left_out(token: Row, state: Row, memory: Rows) -> TwoRows:
     """the scores themselves are used as weights, without `softmax`."""
     scores = [_dot(state, vector) for vector in memory]
     return _moved(state, token, _pool(scores, memory)), scores
 
 
-@by_hand.bug(fix="add number by number: `+` of two lists lays them end to end.")
+@by_hand.bug(fix="add number by number: `+` concatenates lists, and does not add their numbers.")
 def laid_end_to_end(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """state, token and context are lists, and `+` lays them end to end."""
+    """state, token and context are lists, and `+` concatenates them."""
     weights = _weights_of_lists(state, memory)
     return _moved(state + token + _pool(weights, memory)), weights
 
@@ -587,7 +589,7 @@ def context_by_scores(token: Row, state: Row, memory: Rows) -> TwoRows:
 
 @by_hand.bug(fix="add the context to state and token before `math.tanh`.")
 def context_outside_of_tanh(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the context is added after tanh, where it belongs inside."""
+    """the context is added after tanh, but it belongs inside."""
     weights = _weights_of_lists(state, memory)
     pairs = zip(_moved(state, token), _pool(weights, memory), strict=True)
     return [moved + c for moved, c in pairs], weights
@@ -607,8 +609,8 @@ def context_in_place_of_the_weights(token: Row, state: Row, memory: Rows) -> Two
     return _moved(state, token, context), context
 
 
-@by_hand.bug(fix="take the dot products with `state` alone, as it comes in.")
+@by_hand.bug(fix="take the dot products with `state` alone, as it is passed in.")
 def asks_with_the_sum(token: Row, state: Row, memory: Rows) -> TwoRows:
-    """the sum of state and token asks the memory, instead of the state."""
+    """the query is the sum of state and token, instead of the state."""
     weights = _weights_of_lists([s + t for s, t in zip(state, token, strict=True)], memory)
     return _moved(state, token, _pool(weights, memory)), weights

@@ -16,8 +16,8 @@ task = Task(
         "Several documents are packed into one sequence, one after the other. Write "
         "`document_mask(documents)`: `documents` has shape (batch, num_positions) and says to "
         "which document each token belongs, by a whole number of 0 or more. The numbers are "
-        "mere names, in any order; 0 is one like any other; in one example no number comes back "
-        "once its document has ended. Return a boolean mask of shape (batch, num_positions, "
+        "only names, in any order, and 0 is a name like any other. In one example, no two "
+        "documents have the same number. Return a boolean mask of shape (batch, num_positions, "
         "num_positions), queries before keys, True = visible: a query sees the keys of its own "
         "document up to its own position, itself included."
     ),
@@ -41,7 +41,9 @@ task.case("6 examples of 131 positions")(
 )
 
 
-@task.solution("the book's causal mask holds, and the document is the same.")
+@task.solution(
+    "a visible key is visible in the book's causal mask, and its document is the query's."
+)
 def the_packages_causal_mask(documents: Tensor) -> Tensor:
     num_positions = documents.shape[1]
     causal = attnbook.causal_mask((1, num_positions, num_positions))
@@ -59,7 +61,7 @@ def triangles_on_the_diagonal(documents: Tensor) -> Tensor:
     return mask
 
 
-@task.solution("where each document begins is enough: keys from there up to the query are visible.")
+@task.solution("the start of each document is enough: keys from there up to the query are visible.")
 def from_each_beginning(documents: Tensor) -> Tensor:
     positions = torch.arange(documents.shape[1])
     begins = torch.ones_like(documents, dtype=torch.bool)
@@ -68,13 +70,13 @@ def from_each_beginning(documents: Tensor) -> Tensor:
     return (positions >= beginning[:, :, None]) & (positions <= positions[:, None])
 
 
-@task.solution("two one-hot rows have the product 1 if they are equal, else 0.")
+@task.solution("the dot product of two one-hot rows is 1 if they are equal, and 0 otherwise.")
 def products_of_one_hot_rows(documents: Tensor) -> Tensor:
     rows = one_hot(documents)
     return torch.einsum("bqd,bkd->bqk", rows, rows).tril().bool()
 
 
-@task.solution("it asks for each pair.")
+@task.solution("it compares the document of each query with that of each key up to its position.")
 def pair_by_pair(documents: Tensor) -> Tensor:
     batch, num_positions = documents.shape
     mask = torch.zeros(batch, num_positions, num_positions, dtype=torch.bool)
@@ -139,8 +141,8 @@ def the_future_is_seen(documents: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The first document is right; what comes later leaks, in some batches only.",
-    fix="compare with `==`: a lower number is another document all the same.",
+    symptom="The first document is right; later ones attend to earlier ones, in some batches only.",
+    fix="compare with `==`: a lower number is another document, too.",
 )
 def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
     """documents are compared with `<=`, and those with lower numbers are visible."""
@@ -186,7 +188,7 @@ def hides_the_query_itself(documents: Tensor) -> Tensor:
 
 @task.bug(
     symptom="One document of each batch is never learned, and its rows are NaN.",
-    fix="hide nothing for its number: 0 is a document like any other.",
+    fix="hide no key because of its number: 0 is a document like any other.",
 )
 def document_0_is_taken_for_padding(documents: Tensor) -> Tensor:
     """the keys of document 0 are hidden, as if 0 were padding."""
@@ -194,7 +196,7 @@ def document_0_is_taken_for_padding(documents: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="Changing the last token of a document changes the next document.",
+    symptom="Changing the last token of a document changes the next document's output.",
     fix="let a document begin at its own first token, not at the token before it.",
 )
 def one_token_of_the_document_before(documents: Tensor) -> Tensor:
@@ -205,13 +207,11 @@ def one_token_of_the_document_before(documents: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom=(
-        "The first token of a document attends to its own document only, the second to all again."
-    ),
+    symptom="A document's first token attends to itself only, the second to all earlier tokens.",
     fix="compare each query's document with each key's, not with its neighbour's.",
 )
 def only_neighbours_are_compared(documents: Tensor) -> Tensor:
-    """only a document's first token is cut off from the past, and those after it attend to all."""
+    """only a document's first token is cut off from the past; the others attend to all of it."""
     begins = documents != documents.roll(1, 1)
     alone = begins[:, :, None] & ~torch.eye(documents.shape[1], dtype=torch.bool)
     return _past(documents) & ~alone
@@ -228,7 +228,7 @@ by_hand = ListTask(
         "`may_see(query, key, num_queries, num_keys, documents)`: True or False. `query` "
         "is the number of a query, `key` that of a key, both counted from 0. Queries are at the "
         "last positions of the keys: the last query at the last key. `documents` says for each "
-        "key which document it belongs to, by a number that is a mere name; a query belongs to "
+        "key which document it belongs to, by a number that is only a name; a query belongs to "
         "the document of the key at its own position. It may see the keys of its own document "
         "up to its own position, and no other."
     ),
@@ -283,7 +283,9 @@ by_hand.case("70 queries of 140 keys, in documents of 20")(
 )
 
 
-@by_hand.solution("the query's position is looked up first; then its document, and the order.")
+@by_hand.solution(
+    "it computes the query's position first, then compares the order and the documents."
+)
 def position_first(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -327,12 +329,12 @@ def the_future_is_seen_by_hand(
 def joined_by_or(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """a key is visible by its document or by its position, where both must allow it."""
+    """a key is visible if its document or its position allows it, where both must."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] or key <= position
 
 
-@by_hand.bug(fix="among the keys the query is at `query + num_keys - num_queries`.")
+@by_hand.bug(fix="the query's position among the keys is `query + num_keys - num_queries`.")
 def counted_from_the_first_key(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -348,7 +350,7 @@ def document_by_the_querys_number(
     return documents[key] == documents[query] and key <= query + num_keys - num_queries
 
 
-@by_hand.bug(fix="compare by `==`: a lower number is another document all the same.")
+@by_hand.bug(fix="compare by `==`: a lower number is another document, too.")
 def documents_with_lower_numbers_leak_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -369,12 +371,12 @@ def document_0_is_taken_for_padding_by_hand(
 def own_position_hidden(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """a query attends to the keys before its own position, and its own is hidden."""
+    """a query attends to the keys before its own position, but not to its own key."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] and key < position
 
 
-@by_hand.bug(fix="turn it round with `not`: here True means visible.")
+@by_hand.bug(fix="invert it with `not`: here True means visible.")
 def true_means_hidden(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
@@ -383,10 +385,10 @@ def true_means_hidden(
     return documents[key] != documents[position] or key > position
 
 
-@by_hand.bug(fix="turn the comparison round: a visible key has the same position, or a lower one.")
+@by_hand.bug(fix="reverse the comparison: a visible key has the query's position, or a lower one.")
 def only_the_future_visible(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:
-    """the order is turned round: each query attends to its own position and the future."""
+    """the order is reversed: each query attends to its own position and the future."""
     position = query + num_keys - num_queries
     return documents[key] == documents[position] and key >= position

@@ -81,12 +81,12 @@ task = Task(
         "`layer(queries, keys, values, valid_lens=None)` gives the output of scaled dot-product "
         "attention, softmax(q · k / √query_size) times the values: queries (batch, num_queries, "
         "query_size), keys (batch, num_keys, query_size), values (batch, num_keys, value_size), "
-        "output (batch, num_queries, value_size). `valid_lens`, (batch,), says how many keys from "
-        "the first may be seen; None means all; a row that sees nothing is all zeros. In training "
-        "dropout, in [0, 1], sets that share of the weights to 0 and divides the others by "
-        "1 - dropout; in eval it does nothing. After each call `layer.attention_weights`, (batch, "
-        "num_queries, num_keys), holds the weights of that call: after the mask, before dropout, "
-        "detached."
+        "output (batch, num_queries, value_size). `valid_lens`, (batch,), holds how many keys "
+        "are visible, from the first on; None means all; a query that sees no key gets zeros. In "
+        "training dropout, in [0, 1], sets that share of the weights to 0 and divides the others "
+        "by 1 - dropout; in eval it does nothing. After each call `layer.attention_weights`, "
+        "(batch, num_queries, num_keys), holds the weights of that call: after the mask, before "
+        "dropout, detached."
     ),
     starter=(
         "class DotProductAttention(nn.Module):\n"
@@ -98,15 +98,15 @@ task = Task(
     ),
     outputs=("the output", "`attention_weights`"),
     laws=(
-        Law("`attention_weights` still hang on the graph: detach them.", _weights_are_detached),
+        Law("`attention_weights` are still part of the graph: detach them.", _weights_are_detached),
         Law("Some row of `attention_weights` does not sum to 1.", _weights_sum_to_one),
         Law(
-            "With dropout 0.2, each weight should by itself be 0 in use, in a fifth of all cases, "
-            "or else 1.25 times as large; it is not so.",
+            "With dropout 0.2, each weight should become 0 with probability 0.2, independently of "
+            "the others, or else 1.25 times as large. This is not so here.",
             _each_is_dropped_or_scaled,
         ),
         Law(
-            "With dropout 0.2, two equal columns of values come out different: whole weights "
+            "With dropout 0.2, two equal columns of values give different outputs: whole weights "
             "should be dropped.",
             _weights_are_dropped,
         ),
@@ -195,13 +195,13 @@ class with_a_dropout_layer(Layer):
     pass
 
 
-@task.solution("the function dropout knows whether the layer is in training.")
+@task.solution("`F.dropout` gets `training=self.training`, and does nothing in eval.")
 class with_a_dropout_function(Layer):
     def drop(self, weights: Tensor) -> Tensor:
         return F.dropout(weights, self.dropout.p, training=self.training)
 
 
-@task.solution("it draws for itself which weights stay; with dropout 1 none does.")
+@task.solution("it draws at random which weights stay; with dropout 1 none stays.")
 class drawing_for_itself(Layer):
     def drop(self, weights: Tensor) -> Tensor:
         share = self.dropout.p if self.training else 0.0
@@ -219,7 +219,7 @@ class example_by_example(Layer):
         return weights
 
 
-@task.solution("torch's own gives the weights as its average of an identity matrix.")
+@task.solution("with an identity matrix as values, torch's own function returns the weights.")
 class of_torch(Layer):
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
@@ -313,7 +313,7 @@ class kept_weights_hang_on_the_graph(Layer):
     fix="write `queries / math.sqrt(…)` into a new tensor; `/=` writes into the caller's.",
 )
 class queries_are_scaled_in_place(Layer):
-    """the queries are divided by the root in place, and the caller's are, too."""
+    """the queries are divided by the root in place, which changes the caller's tensor, too."""
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
         queries /= math.sqrt(queries.shape[-1])
@@ -321,9 +321,9 @@ class queries_are_scaled_in_place(Layer):
 
 
 @task.bug(
-    symptom="All is well in training; in eval, what is hidden changes the output.",
+    symptom="Training is correct; in eval, hidden keys change the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
-    fix="mask always: only dropout asks for `self.training`.",
+    fix="mask always: only dropout depends on `self.training`.",
 )
 class masked_in_training_only(Layer):
     """the mask is used in training only."""
@@ -373,10 +373,10 @@ class the_rest_is_not_scaled(Layer):
 
 @task.bug(
     symptom="Single numbers of the output are 0 in training.",
-    fix="drop weights, before they meet the values.",
+    fix="drop weights, before they are multiplied by the values.",
 )
 class outputs_are_dropped(Layer):
-    """dropout acts on the numbers of the output, where whole weights should go."""
+    """dropout acts on the numbers of the output, where whole weights should be dropped."""
 
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None

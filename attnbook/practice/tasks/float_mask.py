@@ -20,12 +20,12 @@ task = Task(
     statement=(
         "Some code takes a mask of numbers, and *adds* it to the scores before the softmax. Write "
         "`float_mask(mask, dtype)`. `mask` is boolean, of any shape, True = visible. Return a "
-        "tensor of its shape and of the type `dtype`, the scores' own: 0 where a key is visible, "
+        "tensor of the same shape and of type `dtype`, the scores' type: 0 where a key is visible, "
         "so that its score stays as it is, and -inf where not, so that it weighs exactly 0. A "
         "fully masked row is all -inf."
     ),
     starter="import math\nimport torch\n\ndef float_mask(mask, dtype):\n    ...",
-    laws=(Law("Some visible score would not stay as it is.", _changes_no_visible_score),),
+    laws=(Law("The mask would change the score of some visible key.", _changes_no_visible_score),),
 )
 
 
@@ -126,22 +126,22 @@ def ones_where_hidden(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.bug(
-    symptom="The model looks at padding only, or cheats to 100 % where the mask hides answers.",
+    symptom="The model attends to padding only, or to the answers that the mask should hide.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
     fix="fill where the mask is False: `masked_fill(~mask, …)`.",
 )
 def visible_keys_filled(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """the mask is read the wrong way round, and -inf is where a key is visible."""
+    """the mask's True and False are exchanged, and -inf is where a key is visible."""
     return _filled(~mask, dtype, -math.inf)
 
 
 @task.bug(
     symptom="Everything is NaN from the first step on.",
     origin="a common mistake, after `(1 - mask) * -10000`",
-    fix="fill or choose, by `masked_fill` or `torch.where`: 0 times infinity is NaN.",
+    fix="use `masked_fill` or `torch.where`: 0 times infinity is NaN.",
 )
 def infinity_times_zero(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """hidden is multiplied by -inf, and 0 times -inf is NaN, where 0 was meant."""
+    """the inverted mask is multiplied by -inf, and 0 times -inf is NaN, where 0 was meant."""
     return (~mask).to(dtype) * -math.inf
 
 
@@ -150,27 +150,27 @@ def infinity_times_zero(mask: Tensor, dtype: torch.dtype) -> Tensor:
     fix="write `-math.inf`: what is hidden must be below every score.",
 )
 def infinity_without_its_sign(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """hidden keys get inf, above every score, where -inf is below."""
+    """hidden keys get inf, which is above every score, instead of -inf, which is below."""
     return _filled(mask, dtype, math.inf)
 
 
 @task.bug(
-    symptom="Once in a while, where scores are large, padding gets a weight.",
+    symptom="Sometimes, where scores are large, padding gets a weight.",
     origin="BERT's own code: `(1 - mask) * -10000`",
     fix="fill with -inf, which no score can make up for.",
 )
 def minus_ten_thousand(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """hidden keys get -10000, and a score can be that high."""
+    """hidden keys get -10000, but their scores may be higher than others by more than that."""
     return (~mask).to(dtype) * -10_000
 
 
 @task.bug(
-    symptom="In half precision: value cannot be converted without overflow.",
+    symptom="In half precision: value cannot be converted to type c10::Half without overflow.",
     origin="NVIDIA/apex#1105; The Annotated Transformer",
     fix="fill with -inf, which every type can hold.",
 )
 def minus_a_billion(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """hidden keys get -1e9, which is no infinity, and which half precision lacks."""
+    """hidden keys get -1e9, which is finite, and which half precision cannot represent."""
     return _filled(mask, dtype, -1e9)
 
 
@@ -180,22 +180,22 @@ def minus_a_billion(mask: Tensor, dtype: torch.dtype) -> Tensor:
     fix="fill with -inf, and clear fully masked rows after the softmax.",
 )
 def the_lowest_finite_number(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """hidden keys get the lowest finite number, and where all have it they share the weight."""
+    """hidden keys get the lowest finite number; if all keys are hidden, they share the weight."""
     return _filled(mask, dtype, torch.finfo(dtype).min)
 
 
 @task.bug(
-    symptom="All weights are right, and two such masks added are not: visible keys differ.",
+    symptom="All weights are right, but each visible score is larger by 1.",
     origin="a common mistake: the first half of torch's old `generate_square_subsequent_mask`",
     fix="begin with zeros, not with the mask's own ones.",
 )
 def ones_left_where_visible(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """the mask's own ones and zeros are filled with -inf, and visible keys keep their 1."""
+    """the mask becomes 1 and 0, and only the 0 is replaced by -inf: visible keys keep their 1."""
     return mask.to(dtype).masked_fill(~mask, -math.inf)
 
 
 @task.bug(
-    symptom="A query without a visible key gets the mean of its padding.",
+    symptom="A query without a visible key gets an average of padding.",
     origin="code that opens such rows, to avoid NaN",
     fix="leave such a row as it is, and clear it after the softmax.",
 )
@@ -205,7 +205,7 @@ def empty_rows_opened(mask: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 @task.bug(
-    symptom="Training in half precision fails, or runs in single precision and takes its memory.",
+    symptom="Training in half precision fails, or runs in single precision and uses more memory.",
     fix="create it with the requested dtype: `torch.zeros(mask.shape, dtype=dtype)`.",
 )
 def always_single_precision(mask: Tensor, dtype: torch.dtype) -> Tensor:

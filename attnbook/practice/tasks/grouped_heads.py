@@ -31,7 +31,7 @@ task = Task(
         "num_queries, value_size) and the dtype of `queries`."
     ),
     starter="def grouped_heads(queries, keys, values):\n    ...",
-    laws=(Law("Some output lies outside of what the values of its example span.", _within_values),),
+    laws=(Law("Some output lies outside the range of its example's values.", _within_values),),
 )
 
 
@@ -85,12 +85,12 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return attnbook.DotProductAttention(dropout=0.0)(queries, keys, values)
 
 
-@task.solution("torch's own attention groups heads by `enable_gqa=True`.")
+@task.solution("torch's own attention groups heads with `enable_gqa=True`.")
 def torch_itself(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
 
 
-@task.solution("query head h reads key head h // group, one after another.")
+@task.solution("head by head: query head h reads key head h // group.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     group = group_size(queries, keys)
     read = [
@@ -109,7 +109,7 @@ def an_axis_of_groups(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return output.reshape(batch, num_query_heads, num_queries, values.shape[-1])
 
 
-@task.solution("to a key head the queries of its group are just more queries.")
+@task.solution("for a key head, the queries of all heads in its group are simply more queries.")
 def more_queries_for_each_key_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     batch, num_query_heads, num_queries, size = queries.shape
     output = attend(queries.reshape(batch, keys.shape[1], -1, size), keys, values)
@@ -155,13 +155,13 @@ def test_each_query_head_keeps_its_position(grouped_heads: Function) -> None:
     fix="use `repeat_interleave(group, dim=1)`: 0, 0, 0, 1, 1, 1, not 0, 1, 0, 1, 0, 1.",
 )
 def key_heads_tiled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """`repeat` lays all key heads one after another again and again: 0, 1, 0, 1, 0, 1."""
+    """`repeat` repeats the key heads as a whole: 0, 1, 0, 1, 0, 1."""
     group = group_size(queries, keys)
     return attend(queries, keys.repeat(1, group, 1, 1), values.repeat(1, group, 1, 1))
 
 
 @task.bug(
-    symptom="The weights are those of the right model, and the output is not.",
+    symptom="The attention weights are correct, but the output is not.",
     fix="repeat the values as you repeat the keys, with `repeat_interleave`.",
 )
 def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -176,7 +176,7 @@ def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Te
     fix="repeat along the axis of heads, `dim=1` here: positions are at `dim=2`.",
 )
 def repeated_along_the_positions(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """keys and values are repeated along their positions, and reshaped until they fit."""
+    """keys and values are repeated along their positions, and reshaped to fit."""
     group, num_heads = group_size(queries, keys), queries.shape[1]
     keys, values = (
         each.repeat_interleave(group, dim=2).reshape(len(each), num_heads, -1, each.shape[-1])
@@ -204,11 +204,11 @@ def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The numbers are right, but under the wrong heads.",
+    symptom="The numbers are correct, but they are at the wrong heads.",
     fix="join (num_key_heads, group) in this order, the key head first.",
 )
 def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the heads of the output are joined with the index in the group first."""
+    """the output's head axes are joined in the order (group, num_key_heads)."""
     batch, num_query_heads, num_queries, size = queries.shape
     grouped = queries.reshape(batch, keys.shape[1], -1, num_queries, size)
     output = attend(grouped, keys[:, :, None], values[:, :, None])
@@ -216,7 +216,7 @@ def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> 
 
 
 @task.bug(
-    symptom="The weights are flatter than they should be, the more so the more heads there are.",
+    symptom="The weights are flatter than they should be, and even flatter with more heads.",
     origin="bert_language_understanding#9",
     fix="divide by √key_size, the size of one head's keys.",
 )
@@ -228,7 +228,7 @@ def scaled_by_all_heads(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor
 
 
 @task.bug(
-    symptom="The weights are almost 0 and 1, the more so the larger the keys.",
+    symptom="Each weight is close to 0 or 1, and even closer with a larger key_size.",
     fix="divide scores by √key_size before the softmax.",
 )
 def not_scaled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:

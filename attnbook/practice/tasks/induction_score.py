@@ -20,16 +20,16 @@ task = Task(
     statement=(
         "Write `induction_score(weights, tokens)`: how well each head finds what followed last "
         "time. `weights`, (num_heads, num_positions, num_positions), holds each head's causal "
-        "attention weights, queries before keys; `tokens`, (num_positions,), a whole number for "
-        "each position. A query counts if its token is at some position before it, too. Take "
-        "the last such position, and the weight that the query gives to the key just behind it, "
-        "one to the right. (Where the token is just before the query, that key is the "
+        "attention weights, queries before keys; `tokens`, (num_positions,), holds a whole number "
+        "for each position. A query counts if its token also occurs at an earlier position. Take "
+        "the last such position, and the weight that the query gives to the key just after it, "
+        "one to the right. (If that position is just before the query, this key is the "
         "query's own.) Return the mean of these weights over all queries that count, for each "
-        "head: (num_heads,), of the type of `weights`. Where no token comes back, it is 0."
+        "head: (num_heads,), of the dtype of `weights`. If no token occurs twice, it is 0."
     ),
     starter="def induction_score(weights, tokens):\n    ...",
     outputs=("the scores",),
-    laws=(Law("Some score is below 0 or above 1, and is no mean of weights.", _are_shares),),
+    laws=(Law("Some score is below 0 or above 1, so it is not a mean of weights.", _are_shares),),
 )
 
 
@@ -83,7 +83,7 @@ task.case("double precision", gradients=False)(
 
 
 def last_before(tokens: Tensor) -> list[int | None]:
-    """Of each position the last one before it with the same token."""
+    """For each position, the last one before it with the same token."""
     last_position: dict[int, int] = {}
     found = []
     for position, token in enumerate(tokens.tolist()):
@@ -102,13 +102,13 @@ task.case("9 heads, 131 positions", gradients=False)(
 )
 
 
-@task.solution("it walks along, remembers the last position of each token, and picks weights.")
+@task.solution("it reads the tokens in order, and stores the last position of each in a dict.")
 def remembering(weights: Tensor, tokens: Tensor) -> Tensor:
     before = last_before(tokens)
     return mean_of(weights, [weights[:, i, j + 1] for i, j in enumerate(before) if j is not None])
 
 
-@task.solution("each query searches backwards until it finds its token.")
+@task.solution("from each query it searches backwards until it finds the same token.")
 def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
     total, count = weights.new_zeros(len(weights)), 0
     for query in range(len(tokens)):
@@ -120,7 +120,7 @@ def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.solution(
-    "the last equal token is the highest position in a lower triangle, 0 if there is none."
+    "`amax` over a lower triangle finds each query's last equal token; 0 means there is none."
 )
 def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     positions = torch.arange(1, len(tokens) + 1)  # that of the key behind
@@ -168,24 +168,24 @@ def test_where_no_token_repeats_the_score_is_0(induction_score: Function) -> Non
 
 
 def _scored(weights: Tensor, tokens: Tensor, pick: Callable[[Tensor, int, int], Tensor]) -> Tensor:
-    """Right code, but for what is picked for a query and its token's last position."""
+    """Correct code, except for what is picked for a query and its token's last position."""
     pairs = [(i, j) for i, j in enumerate(last_before(tokens)) if j is not None]
     return mean_of(weights, [pick(weights, i, j) for i, j in pairs])
 
 
 @task.bug(
-    symptom="Heads that copy score next to nothing.",
+    symptom="Heads that copy have scores of almost 0.",
     origin="a common mistake; it grades heads that find a token's copy, which is another thing",
-    fix="take the key behind: `position + 1`.",
+    fix="take the key after it: `position + 1`.",
 )
 def weight_on_the_token_itself(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the weight on the earlier occurrence itself is taken, and not on the key behind it."""
+    """the weight on the earlier occurrence itself is taken, and not on the key after it."""
     return _scored(weights, tokens, lambda w, i, j: w[:, i, j])
 
 
 @task.bug(
-    symptom="Heads that copy score next to nothing.",
-    fix="behind is to the right, `position + 1`: what came next that time.",
+    symptom="Heads that copy have scores of almost 0.",
+    fix="take the key to its right, `position + 1`: the token that followed.",
 )
 def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
     """the weight on the key before the earlier occurrence is taken, one to the left."""
@@ -195,7 +195,7 @@ def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="The score is right where tokens occur twice, and far too low where they occur often.",
     origin="a common mistake: `index` and `argmax` find the first",
-    fix="take the last position before the query: search backwards, or let later ones win.",
+    fix="take the last position before the query: search backwards, or let later ones replace it.",
 )
 def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
     """the first occurrence of the token is taken, and not the last one before the query."""
@@ -204,11 +204,11 @@ def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="A head that attends after each earlier copy scores higher than one that attends once.",
+    symptom="A head that attends after several earlier copies scores too high.",
     fix="of all earlier positions take the last one only.",
 )
 def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the weights behind all earlier occurrences are added up, not only that behind the last."""
+    """the weights after all earlier occurrences are added up, not only that after the last."""
     numbers = tokens.tolist()
 
     def pick(w: Tensor, i: int, _: int) -> Tensor:
@@ -223,7 +223,7 @@ def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
     fix="stop at the last earlier position: each query counts once.",
 )
 def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the mean is over all pairs of equal tokens, and a query counts once for each earlier one."""
+    """the mean is over all pairs of equal tokens, so a query may count several times."""
     numbers = tokens.tolist()
     pairs = [(i, j) for i in range(len(numbers)) for j in range(i) if numbers[j] == numbers[i]]
     return mean_of(weights, [weights[:, i, j + 1] for i, j in pairs])
@@ -232,7 +232,7 @@ def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="All scores are 0, whatever the text.",
     origin="a new reader's first try: a dict of tensors, which are all different as its keys",
-    fix="make numbers of the tokens first: `tokens.tolist()`.",
+    fix="convert the tokens to numbers first: `tokens.tolist()`.",
 )
 def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
     """no token is ever recognised again, as when tensors are dict keys."""
@@ -246,12 +246,12 @@ def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="No head ever reaches 1, and longer beginnings make all scores smaller.",
+    symptom="No head ever reaches 1, and tokens that occur only once lower all scores.",
     origin="a common mistake: `mean` over everything",
-    fix="divide by how many queries have their token before them.",
+    fix="divide by the number of queries whose token occurred before.",
 )
 def averaged_over_all_queries(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the sum is divided by the number of positions, and not by that of queries that count."""
+    """the sum is divided by the number of positions, not by the number of queries that count."""
     count = len(tokens) - last_before(tokens).count(None)
     return _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1]) * count / len(tokens)
 
@@ -267,12 +267,12 @@ def never_divided(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="All scores are 0, or nearly.",
+    symptom="All scores are 0, or almost 0.",
     origin="a common mistake: `tokens == tokens[i]` finds the query's own position, too",
     fix="search before the query only: positions below its own.",
 )
 def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the query's own position counts as an occurrence, and the key behind is in the future."""
+    """the query's own position counts as an occurrence, and the key after it is in the future."""
     behind = (torch.arange(len(tokens)) + 1).clamp(max=len(tokens) - 1)
     return weights[:, torch.arange(len(tokens)), behind].mean(1)
 
@@ -301,27 +301,27 @@ def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="One number comes back, and you cannot see which head it belongs to.",
+    symptom="Only one number comes back, not one for each head.",
     origin="a common mistake: `mean()` without an axis",
-    fix="average over queries, and leave the heads apart.",
+    fix="average over the queries only, and keep the heads separate.",
 )
 def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
-    """all heads go into one average."""
+    """the mean is taken over the heads, too."""
     return _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1]).mean()
 
 
 @task.bug(
-    symptom="The wrong head wins: one of the first layer, which cannot copy by itself.",
+    symptom="The highest score goes to a head of the first layer, which cannot copy by itself.",
     origin="a common mistake: the two scores belong together",
     fix="look up where the token occurred before: `i - 1` is the previous-token score.",
 )
 def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
-    """each query's weight on the key just before it is taken, which is another score."""
+    """each query's weight on the previous key is taken, which is another score."""
     return _scored(weights, tokens, lambda w, i, _: w[:, i, i - 1])
 
 
 @task.bug(
-    symptom="Some texts turn the average of all into NaN.",
+    symptom="One text without a repeated token turns the average over all texts into NaN.",
     origin="a common mistake: the mean of nothing",
     fix="return 0 where no query counts.",
 )
@@ -335,27 +335,27 @@ def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
 @task.bug(
     symptom="Doubled letters are missing from the score.",
     origin="a common mistake: a search that begins two to the left",
-    fix="let the position just before the query count, too: the key behind it is the query's own.",
+    fix="let the position just before the query count, too: the key after it is the query's own.",
 )
 def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the position just before the query is passed over in the search."""
+    """the search skips the position just before the query."""
     numbers = tokens.tolist()
     earlier = [[j for j in range(i - 1) if numbers[j] == numbers[i]] for i in range(len(numbers))]
     return mean_of(weights, [weights[:, i, j[-1] + 1] for i, j in enumerate(earlier) if j])
 
 
 @task.bug(
-    symptom="Heads score 0 or 1 in short texts, and a faint head nothing at all.",
+    symptom="Heads often score just 0 or 1, and a weight that is not the highest counts as 0.",
     origin="a common mistake: it is a fair score, and another one",
     fix="average the weights themselves: a head may attend there with half its weight.",
 )
 def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
-    """it counts how often the key behind has the highest weight, and not how high it is."""
+    """it counts how often the key after the token has the highest weight, not how high it is."""
     return _scored(weights, tokens, lambda w, i, j: (w[:, i].argmax(-1) == j + 1).to(weights.dtype))
 
 
 @task.bug(
-    symptom="Every head scores well: one lucky query is enough.",
+    symptom="Every head has a high score: one query with a high weight is enough.",
     fix="take the mean over the queries.",
 )
 def the_best_query_only(weights: Tensor, tokens: Tensor) -> Tensor:

@@ -32,14 +32,15 @@ task = Task(
         "Write `kernel_pool(queries, keys, values, width)`. `queries` has shape (batch, "
         "num_queries, size), `keys` (batch, num_keys, size), `values` (batch, num_keys, "
         "value_size). Give (batch, num_queries, value_size): for each query the weighted average "
-        "of its example's values. The weight of a key goes with the Gaussian kernel $e^{-d^2 / (2 "
-        "width^2)}$, where $d^2$ is the sum of the squared differences of query and key, and the "
-        "weights of each query sum to 1, however far all keys are from it, or all from 0. `width` "
-        "is a positive number, or a tensor of one, shape (), that can be learned: gradients flow "
-        "back to it, and to all others, also where a query lies on a key."
+        "of its example's values. The weight of a key is proportional to the Gaussian kernel "
+        "$e^{-d^2 / (2 width^2)}$, where $d^2$ is the sum of the squared differences of query and "
+        "key. The weights of each query sum to 1, even if all keys are far from it, or if all "
+        "inputs are far from 0. `width` is a positive number, or a tensor of shape () that can be "
+        "learned. Gradients flow back to it and to all other inputs, even where a query is equal "
+        "to a key."
     ),
     starter="def kernel_pool(queries, keys, values, width):\n    ...",
-    laws=(Law("Some output lies outside the values that it averages.", _between_the_values),),
+    laws=(Law("Some output lies outside the range of its values.", _between_the_values),),
 )
 
 
@@ -100,7 +101,7 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> 
     return attnbook.kernel_pool(queries, keys, values, width)
 
 
-@task.solution("powers may be multiplied by anything before they are divided by their sum.")
+@task.solution("the powers are divided by their sum, so a common factor cancels.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     squares = squared_distances(queries, keys)
     nearest = squares.amin(dim=-1, keepdim=True)
@@ -109,8 +110,8 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) 
 
 
 @task.solution(
-    "in the softmax what depends on the query alone, q², cancels; all is moved to the middle of "
-    "the keys first, since far from 0 the rest, q · k and k², would lose its digits."
+    "in the softmax q² cancels, as it depends on the query alone; the keys' mean is subtracted "
+    "first, since far from 0 the other terms, q · k and k², would lose digits."
 )
 def by_attention(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     middle = keys.mean(dim=1, keepdim=True)  # no distance changes when all move
@@ -119,14 +120,14 @@ def by_attention(queries: Tensor, keys: Tensor, values: Tensor, width: Width) ->
     return scaled_dot_product_attention(queries, keys, values, bias, scale=1.0)
 
 
-@task.solution("`torch.cdist` gives the root of the squared distance, with a slope of 0 at 0.")
+@task.solution("`torch.cdist` gives the distance itself, and its gradient at a distance of 0 is 0.")
 def by_cdist(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     exact = "donot_use_mm_for_euclid_dist"  # the other way loses digits far from 0
     distances = torch.cdist(queries / width, keys / width, compute_mode=exact)
     return (-(distances**2) / 2).softmax(dim=-1) @ values
 
 
-@task.solution("it goes through the queries one by one.")
+@task.solution("it computes the outputs query by query.")
 def query_by_query(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     outputs = []
     for query in queries.unbind(dim=1):
@@ -177,11 +178,11 @@ def width_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Widt
 
 
 @task.bug(
-    symptom="The curve follows the points more closely than others' with the same width.",
-    fix="divide by 2 width².",
+    symptom="The curve follows the points more closely than it should with this width.",
+    fix="divide by `2 * width**2`.",
 )
 def the_half_forgotten(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the 2 under the squared distance is missing."""
+    """the 2 in the denominator is missing."""
     return (-squared_distances(queries, keys) / width**2).softmax(dim=-1) @ values
 
 
@@ -196,7 +197,7 @@ def multiplied_by_the_width(queries: Tensor, keys: Tensor, values: Tensor, width
 
 @task.bug(
     symptom="The farthest points decide, and near ones hardly count.",
-    fix="put a minus before the squared distance: what is near fits well.",
+    fix="put a minus before the squared distance, so that near keys weigh most.",
 )
 def far_keys_weigh_most(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the minus is missing, and weights grow with the distance."""
@@ -214,7 +215,7 @@ def weights_not_normalised(queries: Tensor, keys: Tensor, values: Tensor, width:
 
 @task.bug(
     symptom="Near a point the curve has a kink, and far points count more than they should.",
-    fix="square the distance: its root makes another kernel.",
+    fix="square the distance: without the square it is another kernel.",
 )
 def distance_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the distance itself is used where its square belongs."""
@@ -233,7 +234,7 @@ def mean_of_the_squares(queries: Tensor, keys: Tensor, values: Tensor, width: Wi
 
 @task.bug(
     symptom="The curve is a staircase.",
-    fix="average all values by their weights, not the best one alone.",
+    fix="return the weighted average of all values, not the nearest key's value.",
 )
 def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """each query takes the value of its nearest key."""
@@ -253,7 +254,7 @@ def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Wid
 
 @task.bug(
     symptom="The curve misses points that it should almost touch.",
-    fix="let every key count: leaving one's own out is for choosing a width.",
+    fix="let every key count: a query's own key is left out only to choose a width.",
 )
 def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """a key on which a query lies is left out, as when each point is predicted from the others."""
@@ -262,8 +263,8 @@ def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width
 
 
 @task.bug(
-    symptom="Training ends in NaN as soon as a query meets a key.",
-    fix="leave the root out: the square of a root is what was under it, but has no slope at 0.",
+    symptom="Training ends in NaN as soon as a query is equal to a key.",
+    fix="leave the root out: squaring undoes it, but at 0 the root's gradient is infinite.",
 )
 def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the root of the squared distance is squared again, and at 0 its gradient is infinite."""
@@ -279,11 +280,11 @@ def width_made_a_number(queries: Tensor, keys: Tensor, values: Tensor, width: Wi
 
 
 @task.bug(
-    symptom="The curve follows the points less closely than others' with the same width.",
+    symptom="The curve follows the points less closely than it should with this width.",
     fix="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
 )
 def the_2_squared_too(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the 2 under the squared distance is squared with the width."""
+    """the 2 in the denominator is squared along with the width."""
     return (-squared_distances(queries, keys) / (2 * width) ** 2).softmax(dim=-1) @ values
 
 
@@ -310,7 +311,7 @@ by_hand = ListTask(
         "above 0; `keys` and `values` are lists of numbers. At a distance d from the query "
         "a key's kernel is e to the power of `-d**2 / (2 * width**2)`. The weights are the "
         "kernels divided by their sum. Return the sum of each weight times its value. It must "
-        "also hold where all keys are far, and `math.exp` gives 0 for each."
+        "also work where all keys are so far that `math.exp` gives 0 for each."
     ),
     starter="import math\n\ndef kernel_pool(query, keys, values, width):\n    ...",
 )
@@ -332,7 +333,7 @@ by_hand.case("12 keys")(
 )
 
 
-@by_hand.solution("powers may all be multiplied by one number: it cancels in their shares.")
+@by_hand.solution("the powers are divided by their sum, so a common factor cancels.")
 def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     scores = [-((query - key) ** 2) / (2 * width**2) for key in keys]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -340,7 +341,9 @@ def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.solution("a weight is 1 over the sum of all kernels relative to its own.")
+@by_hand.solution(
+    "a key's weight is 1 over the sum of all kernels, each divided by that key's own."
+)
 def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
     output = 0.0
     for key, value in zip(keys, values, strict=True):
@@ -354,7 +357,7 @@ def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> fl
 
 
 @by_hand.solution(
-    "distances in widths; the smallest square is subtracted, and comes back as a minus."
+    "distances are divided by the width; the smallest square is subtracted, so that no sum is 0."
 )
 def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) -> float:
     squares = [((query - key) / width) ** 2 for key in keys]
@@ -366,9 +369,7 @@ def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) ->
     return weighted / total
 
 
-@by_hand.bug(
-    fix="subtract the largest of the powers' exponents from all, before `math.exp`: it cancels."
-)
+@by_hand.bug(fix="subtract the largest exponent from all exponents, before `math.exp`: it cancels.")
 def powers_that_vanish_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     powers = [math.exp(score) for score in _scores_of_lists(query, keys, width)]
     return sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
@@ -430,9 +431,9 @@ def own_key_left_out_by_hand(query: float, keys: Row, values: Row, width: float)
     )
 
 
-@by_hand.bug(fix="divide by `/`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide with `/`, not `//`: `power / sum(powers)`.")
 def divided_by_two_strokes(query: float, keys: Row, values: Row, width: float) -> float:
-    """the division is `//`, which drops everything after the point."""
+    """the division is `//`, which drops everything after the decimal point."""
     scores = _scores_of_lists(query, keys, width)
     powers = [math.exp(score - max(scores)) for score in scores]
     return sum(p // sum(powers) * v for p, v in zip(powers, values, strict=True))

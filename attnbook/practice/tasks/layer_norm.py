@@ -1,4 +1,4 @@
-"""Layer norm of one vector: its numbers around 0, and of one size."""
+"""Layer norm of one vector: numbers with mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ by_hand = ListTask(
     name="layer-norm-by-hand",
     in_torch=transformer_block,
     statement=(
-        "Write `layer_norm(numbers, eps)`: a list of numbers, those of one position, and a small "
-        "number above 0. Return a list of as many: from each number the mean of all is "
-        "subtracted, and what is left is divided by √(variance + eps). The variance is the mean "
-        "of the squared distances from the mean: divide by how many numbers there are."
+        "Write `layer_norm(numbers, eps)`. `numbers` is a list, the vector of one position, and "
+        "`eps` is a small number above 0. Return a list of the same length: subtract the mean of "
+        "all from each number, and divide what is left by √(variance + eps). The variance is the "
+        "mean of the squared distances from the mean: divide by how many numbers there are."
     ),
     starter="import math\n\ndef layer_norm(numbers, eps):\n    ...",
 )
@@ -55,14 +55,16 @@ def by_the_formula(numbers: Row, eps: float) -> Row:
     return [(x - mean) / math.sqrt(variance + eps) for x in numbers]
 
 
-@by_hand.solution("the distances are made first; the mean of their squares is the variance.")
+@by_hand.solution(
+    "the distances from the mean come first; the mean of their squares is the variance."
+)
 def distances_first(numbers: Row, eps: float) -> Row:
     distances = _centred(numbers)
     root = (sum(d * d for d in distances) / len(distances) + eps) ** 0.5
     return [d / root for d in distances]
 
 
-@by_hand.solution("it goes through the numbers three times, and a new list is filled.")
+@by_hand.solution("it loops over the numbers three times, and appends to a new list.")
 def in_three_loops(numbers: Row, eps: float) -> Row:
     mean, variance, output = 0.0, 0.0, []
     for x in numbers:
@@ -74,7 +76,7 @@ def in_three_loops(numbers: Row, eps: float) -> Row:
     return output
 
 
-@by_hand.solution("the variance is half the mean square of all distances from one another.")
+@by_hand.solution("the variance is half the mean of the squared differences of all pairs.")
 def from_one_another(numbers: Row, eps: float) -> Row:
     count = len(numbers)
     variance = sum((x - y) ** 2 for x in numbers for y in numbers) / (2 * count * count)
@@ -83,7 +85,7 @@ def from_one_another(numbers: Row, eps: float) -> Row:
 
 @by_hand.bug(fix="add `eps` to the variance first, and take the root of the sum.")
 def eps_outside_the_root(numbers: Row, eps: float) -> Row:
-    """`eps` is added to the root, where it belongs under it, to the variance."""
+    """`eps` is added to the root of the variance, not to the variance itself."""
     root = math.sqrt(_variance(numbers)) + eps
     return [x / root for x in _centred(numbers)]
 
@@ -103,25 +105,25 @@ def divided_by_one_less(numbers: Row, eps: float) -> Row:
 
 @by_hand.bug(fix="take the root of the variance before you divide.")
 def root_forgotten(numbers: Row, eps: float) -> Row:
-    """it is divided by the variance, without a root."""
+    """the numbers are divided by the variance, without a root."""
     return [x / (_variance(numbers) + eps) for x in _centred(numbers)]
 
 
-@by_hand.bug(fix="write `** 0.5` or `** (1 / 2)`: `** 1 / 2` is a power of 1, halved.")
+@by_hand.bug(fix="write `** 0.5` or `** (1 / 2)`: `x ** 1 / 2` means `(x ** 1) / 2`.")
 def half_in_place_of_the_root(numbers: Row, eps: float) -> Row:
     """`** 1 / 2` halves the variance, where its root is wanted."""
     return [x / ((_variance(numbers) + eps) / 2) for x in _centred(numbers)]
 
 
-@by_hand.bug(fix="subtract the mean above the fraction bar, too: `(x - mean) / …`.")
+@by_hand.bug(fix="subtract the mean in the numerator, too: `(x - mean) / …`.")
 def mean_not_subtracted(numbers: Row, eps: float) -> Row:
     """the mean is subtracted in the variance only, and not from the numbers that are divided."""
     return [x / math.sqrt(_variance(numbers) + eps) for x in numbers]
 
 
-@by_hand.bug(fix="subtract the mean first; the variance is about what is left.")
+@by_hand.bug(fix="subtract the mean first; the variance is the mean square of what is left.")
 def no_mean_at_all(numbers: Row, eps: float) -> Row:
-    """the mean is never subtracted, and it is divided by the root of the mean square (RMSNorm)."""
+    """the mean is never subtracted; the divisor is the root of the mean square (RMSNorm)."""
     root = math.sqrt(_mean([x * x for x in numbers]) + eps)
     return [x / root for x in numbers]
 
@@ -135,7 +137,7 @@ def squares_of_the_numbers(numbers: Row, eps: float) -> Row:
 
 @by_hand.bug(fix="square the distances, take their mean, then the root.")
 def distances_not_squared(numbers: Row, eps: float) -> Row:
-    """it is divided by the mean of the distances without a sign, and not by the root of squares."""
+    """the divisor is the mean of the absolute distances, not the root of their mean square."""
     centred = _centred(numbers)
     return [x / (_mean([abs(d) for d in centred]) + eps) for x in centred]
 

@@ -28,7 +28,7 @@ task = Task(
     ),
     starter="def left_padding(valid_lens, num_keys):\n    ...",
     outputs=("the mask", "the positions"),
-    laws=(Law("Some position is negative, where the lowest is 0.", _none_is_negative),),
+    laws=(Law("Some position is negative; the lowest allowed one is 0.", _none_is_negative),),
 )
 
 
@@ -41,7 +41,7 @@ task.case("lengths of 32 bits")(lambda: (lengths(2, 4).int(), 5))
 task.case("9 sequences, 131 keys")(lambda: (lengths(131, 1, 0, 65, 129, 130, 66, 64, 8), 131))
 
 
-@task.solution("the padding has lengths, too: what the book's mask shows of it is hidden here.")
+@task.solution("the book's length mask is made for the lengths of the padding, and then inverted.")
 def the_packages_mask_of_the_padding(valid_lens: Tensor, num_keys: int) -> Two:
     num_padding = num_keys - valid_lens
     mask = ~attnbook.length_mask(num_padding, (len(valid_lens), 1, num_keys))
@@ -49,7 +49,7 @@ def the_packages_mask_of_the_padding(valid_lens: Tensor, num_keys: int) -> Two:
     return mask, positions
 
 
-@task.solution("it counts the real keys up to each one, and begins with 0.")
+@task.solution("it counts the real keys up to each one, and subtracts 1.")
 def counted_from_the_mask(valid_lens: Tensor, num_keys: int) -> Two:
     mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None]
     return mask[:, None], (mask.cumsum(dim=1) - 1).masked_fill(~mask, 0)
@@ -65,7 +65,9 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Two:
     return mask, positions
 
 
-@task.solution("padded on the right and turned round it is padded on the left.")
+@task.solution(
+    "mask and positions are made for padding on the right, in reverse, and then flipped."
+)
 def right_padding_turned_round(valid_lens: Tensor, num_keys: int) -> Two:
     from_the_end = torch.arange(num_keys).expand(len(valid_lens), -1)
     real = from_the_end < valid_lens.unsqueeze(1)
@@ -130,22 +132,22 @@ def padding_counts_as_positions(valid_lens: Tensor, num_keys: int) -> Two:
 
 
 @task.bug(
-    symptom="A text alone and in a batch differ; where padding is, positions are as they should.",
+    symptom="A text gives different outputs alone and in a batch, though padding has position 0.",
     origin="transformers#29419",
     fix="subtract the number of padded keys before padding is set to 0.",
 )
 def real_keys_keep_their_place(valid_lens: Tensor, num_keys: int) -> Two:
-    """padding is at 0, but the first real key is at its index in the row, where 0 is right."""
+    """padding is at 0, but each real key is at its index in the row: the first is not at 0."""
     mask = _mask(valid_lens, num_keys)
     return mask, torch.arange(num_keys) * mask[:, 0]
 
 
 @task.bug(
     symptom="Every text is shifted by one position; the longest does not fit any more.",
-    fix="subtract 1 from the sums: the first real key is at 0.",
+    fix="subtract 1 from the cumulative sums: the first real key is at 0.",
 )
 def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
-    """positions, sums over the mask so far, begin at 1 at the first real key."""
+    """positions are cumulative sums of the mask, and the first real key has position 1."""
     mask = _mask(valid_lens, num_keys)
     return mask, mask[:, 0].cumsum(1) * mask[:, 0]
 
@@ -155,17 +157,17 @@ def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
     fix="set the positions of padding to 0 after the subtraction.",
 )
 def negative_positions_at_padding(valid_lens: Tensor, num_keys: int) -> Two:
-    """1 is subtracted from the sums over the mask at padding, too, which is left at -1."""
+    """1 is subtracted from the cumulative sums of the mask, and padding is left at -1."""
     mask = _mask(valid_lens, num_keys)
     return mask, mask[:, 0].cumsum(1) - 1
 
 
 @task.bug(
-    symptom="A text's output changes a little with the text that it is batched with.",
+    symptom="A text's output changes a little as soon as a batch pads it.",
     fix="the first real key is the one at `num_keys - valid_lens`.",
 )
 def one_key_of_padding_is_visible(valid_lens: Tensor, num_keys: int) -> Two:
-    """one key too many is taken for real, the last one of the padding."""
+    """one key too many counts as real: the last key of the padding."""
     mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None, None] - 1
     return mask, _positions(mask)
 
@@ -202,7 +204,7 @@ def lengths_taken_for_padding(valid_lens: Tensor, num_keys: int) -> Two:
 
 
 @task.bug(
-    symptom="The order of words is turned round: the last one of each text is at 0.",
+    symptom="The order of the words is reversed: the last one of each text is at position 0.",
     fix="count from the first real key on, not from the last key back.",
 )
 def positions_count_from_the_end(valid_lens: Tensor, num_keys: int) -> Two:

@@ -87,7 +87,7 @@ def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
     return triangle[per_query(valid_lens)[..., 0]]
 
 
-@task.solution("a key is visible as long as the row's end has not been met, counted from the left.")
+@task.solution("a 1 marks each row's end; a key is visible while the cumulative sum is still 0.")
 def by_counting_ends(valid_lens: Tensor, num_keys: int) -> Tensor:
     ends = one_hot(per_query(valid_lens)[..., 0], num_keys + 1)
     return ends.cumsum(dim=-1)[..., :-1] == 0
@@ -112,8 +112,8 @@ def test_a_length_of_0_hides_all_keys(function: Function) -> None:
 
 
 @task.bug(
-    symptom="The model looks at padding only, or cheats to 100 % where the mask hides answers.",
-    origin="tensorflow/text#894, and `nn.MultiheadAttention` against SDPA",
+    symptom="The model attends to padding only, or to the answers that the mask should hide.",
+    origin="tensorflow/text#894; `nn.MultiheadAttention`'s masks mean the opposite of SDPA's",
     fix="let True mean visible: positions `<` lengths. `key_padding_mask` means the opposite.",
 )
 def true_means_hidden(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -126,7 +126,7 @@ def true_means_hidden(valid_lens: Tensor, num_keys: int) -> Tensor:
     fix="compare with `<`: positions count from 0, so the key at the length is padding already.",
 )
 def one_key_too_many(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """positions are compared by `<=`, and the first key of padding is visible."""
+    """positions are compared with `<=`, and the first key of padding is visible."""
     return torch.arange(num_keys) <= per_query(valid_lens)
 
 
@@ -141,15 +141,15 @@ def one_key_too_few(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="Short sentences are ignored in part, and their padding is read.",
-    fix="show the first keys: lengths here are of sentences padded at their end.",
+    fix="show the first keys: here sentences are padded at their end.",
 )
 def the_last_keys_visible(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """the last keys are visible, as if padding stood on the left."""
+    """the last keys are visible, as if padding were on the left."""
     return torch.arange(num_keys) >= num_keys - per_query(valid_lens)
 
 
 @task.bug(
-    symptom="Queries see as much as another example's queries should.",
+    symptom="Some queries have the length of a query in another example.",
     origin="Dive into Deep Learning's masked softmax, which takes either shape",
     fix="read lengths as (batch, num_queries): the first axis is the batch.",
 )
@@ -163,13 +163,13 @@ def lengths_transposed(valid_lens: Tensor, num_keys: int) -> Tensor:
     fix="keep the axis of queries: `valid_lens[:, :, None]`.",
 )
 def the_first_querys_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """each example's first query gives the length for all its queries."""
+    """each example's first length is used for all of its queries."""
     rows = per_query(valid_lens)
     return torch.arange(num_keys) < rows[:, :1].expand_as(rows)
 
 
 @task.bug(
-    symptom="Results depend on the order of the batch; the first example alone is right.",
+    symptom="Results depend on the order of the batch; only the first example is right.",
     fix="compare with all lengths at once: `valid_lens[:, None, None]`.",
 )
 def the_first_examples_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
@@ -183,14 +183,14 @@ def the_first_examples_length_for_all(valid_lens: Tensor, num_keys: int) -> Tens
     fix="compare with each length by itself, not with `valid_lens.max()`.",
 )
 def the_longest_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """all padding is cut at the longest length of the batch."""
+    """the longest length of the batch is used for every example."""
     rows = per_query(valid_lens)
     return torch.arange(num_keys) < rows.max().expand_as(rows)
 
 
 @task.bug(
     symptom="An empty example is treated as a full one.",
-    fix="let 0 be a length as any other: it hides all keys.",
+    fix="treat 0 like any other length: it hides all keys.",
 )
 def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
     """a length of 0 is treated as no length at all, and shows all keys."""
@@ -199,7 +199,7 @@ def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The mask hides nothing where it is added to scores: visible ones rise by 1.",
+    symptom="Added to scores, the mask hides nothing: visible scores only rise by 1.",
     origin="float masks of 0 and 1 handed where they are added",
     fix="leave the comparison as it is: its result is a mask of True and False.",
 )
@@ -209,7 +209,7 @@ def ones_and_zeros(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Where a boolean mask is expected, every key but the visible ones counts.",
+    symptom="As a boolean mask, it shows exactly the hidden keys: -inf is True, and 0 is False.",
     fix="return True and False, and leave filling with -inf to the softmax.",
 )
 def numbers_to_be_added(valid_lens: Tensor, num_keys: int) -> Tensor:

@@ -40,16 +40,14 @@ by_hand.case("12 keys")(
 )
 
 
-@by_hand.solution("it is the sentence itself: closenesses, weights, sum.")
+@by_hand.solution("it follows the statement: closenesses, weights, sum.")
 def by_the_sentence(query: float, keys: Row, values: Row) -> float:
     near = [2 ** -abs(query - key) for key in keys]
     weights = [each / sum(near) for each in near]
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.solution(
-    "all weights have the same sum under them, so it can be divided by once, at the end."
-)
+@by_hand.solution("all weights have the same denominator, so you can divide once, at the end.")
 def divided_at_the_end(query: float, keys: Row, values: Row) -> float:
     total = weighted = 0.0
     for i in range(len(keys)):
@@ -59,7 +57,7 @@ def divided_at_the_end(query: float, keys: Row, values: Row) -> float:
     return weighted / total
 
 
-@by_hand.solution("a power of 2 is a power of e, and what all keys are far off by cancels.")
+@by_hand.solution("`2 ** -d` is e to the power of `-d * log(2)`; the subtracted maximum cancels.")
 def as_a_softmax(query: float, keys: Row, values: Row) -> float:
     scores = [-abs(query - key) * math.log(2) for key in keys]
     powers = [math.exp(score - max(scores)) for score in scores]
@@ -75,7 +73,7 @@ def all_or_nothing(query: float, keys: Row, values: Row) -> float:
 
 @by_hand.bug(fix="divide each closeness by the sum of all, so that the weights sum to 1.")
 def never_divided(query: float, keys: Row, values: Row) -> float:
-    """the closenesses are not divided by their sum, so that they are no shares."""
+    """the closenesses are not divided by their sum, so they do not sum to 1."""
     near = [2 ** -abs(query - key) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True))
 
@@ -95,7 +93,7 @@ def the_nearest_key_only(query: float, keys: Row, values: Row) -> float:
 
 
 @by_hand.bug(
-    fix="put a minus into the power: `2 ** -distance` halves, and `2 ** distance` doubles."
+    fix="put a minus in the exponent: `2 ** -distance` halves, and `2 ** distance` doubles."
 )
 def far_keys_weigh_most(query: float, keys: Row, values: Row) -> float:
     """the minus is missing, and closeness doubles with each step of distance."""
@@ -110,16 +108,16 @@ def abs_forgotten(query: float, keys: Row, values: Row) -> float:
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(fix="take the distance itself as the power, not its square.")
+@by_hand.bug(fix="use minus the distance as the exponent, not minus its square.")
 def distance_squared(query: float, keys: Row, values: Row) -> float:
     """the distance is squared, and closeness halves faster and faster."""
     near = [2 ** -((query - key) ** 2) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
 
-@by_hand.bug(fix="take powers of 2: e is 2.7, and its powers fall by more than half.")
+@by_hand.bug(fix="use the base 2: with e, closeness falls by more than half at each step.")
 def powers_of_e(query: float, keys: Row, values: Row) -> float:
-    """the powers are those of e, as in a softmax, and fall by more than half."""
+    """the base is e, as in a softmax, and closeness falls by more than half at each step."""
     near = [math.exp(-abs(query - key)) for key in keys]
     return sum(n * v for n, v in zip(near, values, strict=True)) / sum(near)
 
@@ -137,9 +135,9 @@ def the_plain_average(query: float, keys: Row, values: Row) -> float:
     return sum(values) / len(values)
 
 
-@by_hand.bug(fix="divide by `/`: `each / sum(near)`.")
+@by_hand.bug(fix="divide with `/`, not `//`: `each / sum(near)`.")
 def divided_by_two_strokes(query: float, keys: Row, values: Row) -> float:
-    """the division is `//`, which drops everything after the point."""
+    """the division is `//`, which drops everything after the decimal point."""
     near = [2 ** -abs(query - key) for key in keys]
     return sum(n // sum(near) * v for n, v in zip(near, values, strict=True))
 
@@ -163,7 +161,7 @@ def divided_by_the_sum_so_far(query: float, keys: Row, values: Row) -> float:
 
 @by_hand.bug(fix="take the sum once, before the loop: `total = sum(near)`.")
 def divided_while_the_sum_changes(query: float, keys: Row, values: Row) -> float:
-    """the closenesses are divided in their own list, and their sum changes from one to the next."""
+    """each division changes the list, so the next closeness is divided by another sum."""
     near = [2 ** -abs(query - key) for key in keys]
     for i in range(len(near)):
         near[i] /= sum(near)

@@ -32,7 +32,7 @@ task = Task(
         "`keys` (batch, num_heads, num_keys, query_size), `values` (batch, num_heads, num_keys, "
         "value_size), the output (batch, num_heads, num_queries, value_size). `mask` is boolean, "
         "(batch, num_queries, num_keys), True = visible, and holds for all heads of its example. "
-        "Hidden keys weigh exactly 0, whatever finite numbers they hold, be it 1e30. Where a query "
+        "Hidden keys weigh exactly 0, whatever finite numbers they hold, even 1e30. Where a query "
         "has no visible key, its output is 0, and no gradient is NaN."
     ),
     starter="def masked_attention(queries, keys, values, mask):\n    ...",
@@ -110,7 +110,9 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> 
     return attnbook.pool(attnbook.masked_softmax(scores, mask=mask[:, None]), values)
 
 
-@task.solution("torch's own takes a mask with True = visible; rows of nothing are cleared after.")
+@task.solution(
+    "in torch's own, True means visible, too; fully masked rows are set to 0 afterwards."
+)
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     empty = ~mask.any(-1, keepdim=True)[:, None]
     visible = mask[:, None] | empty
@@ -119,7 +121,7 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Ten
 
 
 @task.solution(
-    "heads are laid into the batch, and each example's mask is repeated for each of them."
+    "heads are folded into the batch, and each example's mask is repeated for each of its heads."
 )
 def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     q, k, v = (each.flatten(0, 1) for each in (queries, keys, values))
@@ -139,7 +141,9 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
     return torch.stack(outputs, dim=1)
 
 
-@task.solution("powers of visible scores over their sum; the sum of a fully masked row becomes 1.")
+@task.solution(
+    "it divides powers of visible scores by their sum, which becomes 1 in a fully masked row."
+)
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     hidden = ~mask.unsqueeze(1)
     scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)
@@ -195,24 +199,24 @@ def test_a_fully_masked_row_gets_zeros_and_finite_gradients(function: Function) 
 
 
 @task.bug(
-    symptom="It runs for some batch sizes only, and there the heads are masked, not the examples.",
+    symptom="It runs for some batch sizes only, with a mask for each head, not for each example.",
     origin="four axes of scores and three of a mask, in many projects",
     fix="give the mask an axis of size 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
 )
 def mask_meets_the_heads(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the mask has no axis for heads, so its examples meet the heads of the scores."""
+    """the mask has no axis for heads, so its examples are aligned with the scores' heads."""
     return attend(queries, keys, values, mask)
 
 
 @task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="Dive into Deep Learning's lengths, when given in the wrong order",
-    fix="repeat each mask in place, by `repeat_interleave`, or give the mask an axis of size 1.",
+    fix="repeat with `repeat_interleave`, or give the mask an axis of size 1 for heads.",
 )
 def masks_repeated_in_the_wrong_order(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
 ) -> Tensor:
-    """masks are repeated for heads as a, b, a, b, where examples lie as a, a, b, b."""
+    """masks are repeated in the order a, b, a, b, but the order of the heads is a, a, b, b."""
     repeated = mask.repeat(queries.shape[1], 1, 1).view(*queries.shape[:3], -1)
     return attend(queries, keys, values, repeated)
 
@@ -236,7 +240,7 @@ def queries_and_keys_exchanged(
     fix="fill where the mask is False: `masked_fill(~mask, …)`.",
 )
 def read_the_wrong_way_round(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the mask is read the wrong way round, and what is visible is hidden."""
+    """the mask is inverted: visible keys are hidden, and hidden keys are visible."""
     return attend(queries, keys, values, ~mask[:, None])
 
 
@@ -271,7 +275,7 @@ def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask
 @task.bug(
     symptom="NaN turns up now and then, where a hidden key has a high score.",
     origin="LLMs-from-scratch, there as a step on the way",
-    fix="hide before the softmax: the visible keys may have too small a share to divide by.",
+    fix="hide before the softmax: after it, the visible keys' weights may all be 0.",
 )
 def masked_and_divided_after_the_softmax(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
@@ -294,7 +298,7 @@ def empty_rows_nan(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
     origin="found in many projects, with -inf and rows that are all masked",
-    fix="give such rows finite scores before the softmax: what is cleared later still flows back.",
+    fix="fill such rows with finite scores first: NaN that is cleared later still flows back.",
 )
 def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     """the NaN of a row that sees nothing is cleared after the softmax, and still flows back."""
@@ -315,7 +319,7 @@ def empty_rows_uniform(queries: Tensor, keys: Tensor, values: Tensor, mask: Tens
 
 
 @task.bug(
-    symptom="It is right for a batch of one; in larger ones the padding of other texts is used.",
+    symptom="A batch of one is right; in larger ones the first text's mask is used for all texts.",
     fix="keep the axis of examples: each has its own mask.",
 )
 def the_first_examples_mask_for_all(
@@ -333,7 +337,7 @@ def the_first_examples_mask_for_all(
 def the_first_querys_row_for_all(
     queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
 ) -> Tensor:
-    """each example's first row is used for all of its queries, as if it were padding alone."""
+    """each example's first row is used for all of its queries, as if it were a padding mask."""
     return attend(queries, keys, values, mask[:, None, :1])
 
 
@@ -343,7 +347,7 @@ def the_first_querys_row_for_all(
     fix="take the softmax over the last axis, the keys: `dim=-1`.",
 )
 def softmax_over_the_queries(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the softmax is taken over the queries, and a key shares itself among them."""
+    """the softmax is taken over the queries, so the weights of each key sum to 1."""
     low = torch.finfo(queries.dtype).min
     weights = scale(queries, keys).masked_fill(~mask[:, None], low).softmax(-2)
     return weights.masked_fill(~mask[:, None], 0) @ values

@@ -25,7 +25,7 @@ task = Task(
         "other. `valid_lens`, (batch,), is the number of real steps of each text, from the first; "
         "the rest is padding, which holds scores and tokens without meaning. The loss is one "
         "number of shape (), of the scores' dtype: the mean of −log p of the right token over all "
-        "real steps of the batch, each with the same weight. A length may be 0, but not all."
+        "real steps of the batch, each with the same weight. Some lengths may be 0, not all."
     ),
     starter="def masked_loss(scores, targets, valid_lens):\n    ...",
     laws=(Law("The loss is negative; −log p never is.", _positive),),
@@ -91,7 +91,7 @@ def _() -> tuple[Tensor, Tensor, Tensor]:
     return normal(9, 131, 70), targets, lengths(131, 1, 0, 65, 129, 130, 66, 64, 8)
 
 
-@task.solution("PyTorch's own leaves out the targets that are -100.")
+@task.solution("PyTorch's own `cross_entropy` ignores targets of -100.")
 def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     ignored = targets.masked_fill(~real_steps(targets, valid_lens), -100)
     return F.cross_entropy(scores.flatten(0, 1), ignored.flatten(), ignore_index=-100)
@@ -104,7 +104,7 @@ def gathered_and_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
     return -torch.where(real, logs, 0).sum() / real.sum()
 
 
-@task.solution("it adds up text by text, of each its real steps only.")
+@task.solution("it adds up the losses of each text's real steps, text by text.")
 def text_by_text(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     total = scores.new_zeros(())
     for text in range(len(scores)):
@@ -120,7 +120,9 @@ def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Te
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
-@task.solution("each right token has the weight 1 over the number of real steps, all else 0.")
+@task.solution(
+    "each real step's right token has the weight 1 / number of real steps; all others have 0."
+)
 def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     real = real_steps(targets, valid_lens).to(scores.dtype)
     weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
@@ -186,16 +188,16 @@ def padding_in_the_loss(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> 
     fix="divide by the number of real steps, `valid_lens.sum()`.",
 )
 def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """padding is left out of the sum, which is divided by all steps all the same."""
+    """padding is left out of the sum, but the sum is divided by the number of all steps."""
     return (_losses(scores, targets) * real_steps(targets, valid_lens)).mean()
 
 
 @task.bug(
-    symptom="The loss of a batch is not the mean of its parts' losses, weighted by tokens.",
-    fix="divide once, the sum over the batch by the number of real steps in the batch.",
+    symptom="The loss of a batch is not the token-weighted mean of its parts' losses.",
+    fix="divide only once: the sum over the batch by the number of real steps in the batch.",
 )
 def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """each text has its own mean, so that a step of a short text weighs more."""
+    """the texts' own means are averaged, so that a step of a short text weighs more."""
     per_text = (_losses(scores, targets) * real_steps(targets, valid_lens)).sum(1)
     return (per_text / valid_lens).mean()
 
@@ -266,7 +268,7 @@ def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor
 
 
 @task.bug(
-    symptom="The loss is that of a guess, and changes with the number of steps.",
+    symptom="The loss of equal scores is log(num_steps), not log(num_symbols).",
     fix="take the softmax over the tokens: flatten batch and steps for `cross_entropy`.",
 )
 def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
@@ -277,7 +279,7 @@ def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) 
 
 @task.bug(
     symptom="After hours of training the loss is inf, and then all is NaN.",
-    fix="take `log_softmax`, which never passes through p.",
+    fix="take `log_softmax`, which never computes p itself.",
 )
 def log_of_a_softmax(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the logarithm is taken of a p that has underflowed to 0."""

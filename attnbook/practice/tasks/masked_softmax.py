@@ -35,7 +35,7 @@ task = Task(
         "weights is the softmax of the visible scores, and sums to 1; padding weighs exactly 0, "
         "whatever its scores are; a row that sees nothing is all zeros. No gradient is NaN, even "
         "if NaN flows back to the weights of padding, as it does where values there are infinite. "
-        "The caller's `scores` stay as they are, and weights have their type."
+        "The caller's `scores` stay as they are, and the weights have their dtype."
     ),
     starter="def masked_softmax(scores, valid_lens=None):\n    ...",
     laws=(
@@ -128,12 +128,12 @@ def the_package(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return attnbook.masked_softmax(scores, valid_lens)
 
 
-@task.solution("-inf is below every score, and fully masked rows are cleared before and after.")
+@task.solution("padding gets -inf, and fully masked rows are cleared before and after the softmax.")
 def filled_with_infinity(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weigh(scores, where_visible(scores, valid_lens))
 
 
-@task.solution("it takes each row's visible part by itself, and the rest stays 0.")
+@task.solution("it takes the softmax of each row's visible part alone; the rest stays 0.")
 def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     if valid_lens is None:
         return scores.softmax(-1)
@@ -148,7 +148,9 @@ def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weights.reshape(scores.shape)
 
 
-@task.solution("it is the formula: powers over their sum; a maximum subtracted from a row cancels.")
+@task.solution(
+    "it follows the formula: powers over their sum; each row's subtracted maximum cancels."
+)
 def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
@@ -158,7 +160,9 @@ def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return (powers / totals).masked_fill(padding, 0)
 
 
-@task.solution("the lowest double lies below every score of a narrower type, and is cleared after.")
+@task.solution(
+    "the lowest float64 is below all scores of smaller dtypes; its weights are set to 0 after."
+)
 def in_double_precision(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(torch.float64).min
@@ -239,7 +243,7 @@ def _fill(scores: Tensor, valid_lens: Tensor | None, number: float) -> Tensor:
     fix="fill with -inf before the softmax: a score of 0 is an ordinary score.",
 )
 def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the scores of padding are filled with 0, which is no low score."""
+    """the scores of padding are filled with 0, which is not a low score."""
     return _fill(scores, valid_lens, 0).softmax(-1)
 
 
@@ -249,7 +253,7 @@ def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -
     fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
 def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding is filled with a number like -1e6, and not even that is below every score."""
+    """padding is filled with a number like -1e6, but a score may be even lower."""
     return _fill(scores, valid_lens, -1e6).softmax(-1)
 
 
@@ -259,12 +263,12 @@ def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None
     fix="fill with -inf, which every type can hold, and clear fully masked rows.",
 )
 def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding is filled with a number like -1e9, which half precision lacks; empty rows weigh."""
+    """padding gets -1e9, which half precision cannot hold; fully masked rows get weights, too."""
     return _fill(scores, valid_lens, -1e9).softmax(-1)
 
 
 @task.bug(
-    symptom="An empty example attends to all of its padding, each key the same.",
+    symptom="An empty example attends to all of its padding, to each key equally.",
     origin="Dive into Deep Learning's masked softmax",
     fix="set the weights of hidden keys to 0 after the softmax as well.",
 )
@@ -276,17 +280,17 @@ def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tens
 @task.bug(
     symptom="An empty example gives NaN.",
     origin="pytorch#103749",
-    fix="put 0 instead of such a row's scores before the softmax, and clear its weights after.",
+    fix="set such a row's scores to 0 before the softmax, and its weights to 0 after it.",
 )
 def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a fully masked row is normalised like any other: 0 divided by 0, by a softmax of -inf."""
+    """a fully masked row is normalised like any other, by a softmax of all -inf."""
     return _fill(scores, valid_lens, -math.inf).softmax(-1)
 
 
 @task.bug(
     symptom="All outputs look right, and after one step all parameters are NaN.",
     origin="found in many projects, with -inf and rows that are all masked",
-    fix="fill by `masked_fill`, which sends nothing back, or give such rows a score of 0 first.",
+    fix="use `masked_fill`: no gradient flows back to what it fills; or set such rows to 0 first.",
 )
 def nan_cleared_too_late(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     """the NaN of a row that sees nothing is cleared after the softmax, and still flows back."""
@@ -310,7 +314,7 @@ def masked_after_the_softmax(scores: Tensor, valid_lens: Tensor | None = None) -
     fix="hide padding before the softmax: afterwards the visible weights may be rounded to 0.",
 )
 def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding takes part in the softmax, and what it leaves, perhaps 0, is normalised again."""
+    """padding takes part in the softmax; the rest, which may be all 0, is normalised again."""
     weights = scores.softmax(-1) * where_visible(scores, valid_lens)
     return weights / weights.sum(-1, keepdim=True)
 
@@ -318,22 +322,22 @@ def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None
 @task.bug(
     symptom="The model attends to padding and to nothing else.",
     origin="tensorflow/text#894, LLMs-from-scratch#1061",
-    fix="swap the mask: fill where a key is hidden.",
+    fix="invert the mask: fill where a key is hidden.",
 )
 def padding_alone_visible(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the mask is the wrong way round: visible keys are hidden, and padding is seen."""
+    """the mask is inverted: visible keys are hidden, and padding is visible."""
     if valid_lens is None:
         return scores.softmax(-1)
     return weigh(scores, ~where_visible(scores, valid_lens))
 
 
 @task.bug(
-    symptom="The second call with the same scores gives infinities that the first did not.",
+    symptom="After the call, the caller's own scores of padding are lost.",
     origin="the book's own first draft, and Dive into Deep Learning",
     fix="make a new tensor: `masked_fill`, or `torch.where`.",
 )
 def written_into_the_scores(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the caller's own scores are written into, as by `scores[~mask] = …`."""
+    """the caller's own scores are changed, as by `scores[~mask] = …`."""
     visible = where_visible(scores, valid_lens)
     scores[~visible] = torch.finfo(scores.dtype).min
     return scores.softmax(-1) * visible
@@ -342,34 +346,34 @@ def written_into_the_scores(scores: Tensor, valid_lens: Tensor | None = None) ->
 @task.bug(
     symptom="Training runs for a while, then everything is NaN.",
     origin="a notebook for Understanding Deep Learning",
-    fix="subtract each row's maximum before the power: it cancels, and nothing overflows.",
+    fix="subtract each row's maximum before `exp`: it cancels, and nothing overflows.",
 )
 def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """no maximum is subtracted, so that powers overflow to infinity, or all vanish."""
+    """no maximum is subtracted, so that powers overflow to infinity, or all become 0."""
     powers = scores.exp() * where_visible(scores, valid_lens)
     return powers / powers.sum(-1, keepdim=True)
 
 
 @task.bug(
-    symptom="All weights are right. Once a value at padding overflowed, and a whole row of "
-    "gradients was NaN.",
+    symptom="All weights are right, but if a value at padding overflows, a whole row of "
+    "gradients is NaN.",
     origin="a reader's answer that the judge had accepted",
-    fix="apply the mask a second time, to the weights: nothing flows back through it.",
+    fix="apply the mask a second time, to the weights: then nothing flows back from padding.",
 )
 def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the mask is applied before the softmax only, and does not stop what flows back."""
+    """the mask is applied before the softmax only, and does not stop NaN that flows back."""
     visible = where_visible(scores, valid_lens)
     weights = filled(scores, visible).softmax(-1)
     return weights.masked_fill(~visible.any(dim=-1, keepdim=True), 0)
 
 
 @task.bug(
-    symptom="With lengths all is well; without, each weight of a single query is 1.",
+    symptom="With lengths all is right; without them, each weight of a single query is 1.",
     origin="the book's own first draft",
     fix="take the softmax over the last axis there, too: `dim=-1`.",
 )
 def queries_normalised_without_lengths(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the softmax runs over the queries, by `dim=1`, where there are no lengths."""
+    """without lengths, the softmax is taken over the queries, by `dim=1`."""
     if valid_lens is None:
         return scores.softmax(1)
     return weigh(scores, where_visible(scores, valid_lens))
@@ -398,10 +402,10 @@ def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> 
 @task.bug(
     symptom="With several heads, examples get each other's lengths.",
     origin="Dive into Deep Learning's masked softmax, when given four axes",
-    fix="repeat each length in place, by `repeat_interleave`, or give the mask an axis of size 1.",
+    fix="repeat with `repeat_interleave`, or give the mask an axis of size 1 for heads.",
 )
 def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """lengths are repeated for heads as a, b, a, b, where examples lie as a, a, b, b."""
+    """lengths are repeated in the order a, b, a, b, but the order of the heads is a, a, b, b."""
     if valid_lens is not None and scores.dim() == 4:
         heads = scores.flatten(0, 1)
         repeated = torch.cat([valid_lens] * scores.shape[1])
@@ -410,7 +414,7 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
 
 
 @task.bug(
-    symptom="Sums of 1, but for one query whose scores had overflowed to the lowest number.",
+    symptom="Rows sum to 1, except one whose scores had overflowed to the lowest finite number.",
     origin="a new reader's answer, and much code that knows -inf to be dangerous",
     fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
@@ -421,12 +425,12 @@ def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = No
 
 
 @task.bug(
-    symptom="A text whose words are sound gets NaN, or nothing, for what is in its padding.",
+    symptom="NaN or infinity in a text's padding makes the weights of its real words NaN.",
     origin="a new reader's answer, and code that adds a mask of 0 and -inf",
-    fix="put -inf instead of the scores of padding, by `masked_fill`: NaN - inf is NaN.",
+    fix="replace the scores of padding by -inf, with `masked_fill`: NaN - inf is still NaN.",
 )
 def mask_added(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """minus infinity is added to the scores of padding, and NaN or infinity there stays NaN."""
+    """minus infinity is added to the scores of padding, and NaN or infinity there gives NaN."""
     visible = where_visible(scores, valid_lens)
     return (scores + filled(torch.zeros_like(scores), visible)).softmax(-1).masked_fill(~visible, 0)
 
@@ -446,11 +450,11 @@ by_hand = ListTask(
     in_torch=task,
     draws="weights",
     statement=(
-        "Write `masked_softmax(scores, valid_len)`: the first `valid_len` scores, a list of "
-        "numbers, become weights that sum to 1, as softmax makes them; all others are padding, and "
-        "weigh exactly 0, whatever their scores are. The list that comes back is as long as "
-        "`scores`. With a `valid_len` of 0 all weights are 0. The visible scores may be 1000, or "
-        "1000 apart; the caller's list stays as it is."
+        "Write `masked_softmax(scores, valid_len)`; `scores` is a list of numbers. Its first "
+        "`valid_len` scores become weights that sum to 1, by a softmax. All others are padding, "
+        "and weigh exactly 0, whatever their scores are. Return a list as long as `scores`. With "
+        "a `valid_len` of 0 all weights are 0. The visible scores may be 1000, or 1000 apart; the "
+        "caller's list stays as it is."
     ),
     starter="import math\n\ndef masked_softmax(scores, valid_len):\n    ...",
 )
@@ -469,7 +473,7 @@ by_hand.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0],
 by_hand.case("9 of 12 keys")(lambda: ([x * 0.5 - 3 for x in range(12)], 9))
 
 
-by_hand.solution("only visible scores get a power; padding gets its 0 at the end.")(
+by_hand.solution("it takes powers of the visible scores only, and appends zeros for padding.")(
     parts.masked_softmax
 )
 
@@ -481,7 +485,7 @@ def minus_infinity(scores: Row, valid_len: int) -> Row:
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
 
 
-@by_hand.solution("it goes through the keys one by one.")
+@by_hand.solution("it computes the weights key by key.")
 def key_by_key(scores: Row, valid_len: int) -> Row:
     weights = [0.0] * len(scores)
     largest = max(scores[:valid_len], default=0.0)
@@ -494,7 +498,7 @@ def key_by_key(scores: Row, valid_len: int) -> Row:
     return weights
 
 
-@by_hand.bug(fix="take the softmax of the first `valid_len` scores only, then add zeros.")
+@by_hand.bug(fix="take the softmax of the first `valid_len` scores only, then append zeros.")
 def masked_after_the_softmax_by_hand(scores: Row, valid_len: int) -> Row:
     return [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
 
@@ -520,7 +524,7 @@ def padding_cut_off(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
-    """a fully masked row is forgotten, and has no maximum, or a sum of 0."""
+    """a `valid_len` of 0 is not handled: an empty list has no maximum, and its sum is 0."""
     visible = scores[:valid_len]
     largest = max(visible)
     powers = [math.exp(score - largest) for score in visible]
@@ -529,13 +533,15 @@ def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_a_billion_by_hand(scores: Row, valid_len: int) -> Row:
-    """padding gets a very low score, and where all scores are the same they share the weight."""
+    """padding gets a very low score, and if all is padding, the weight is shared evenly."""
     return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
 
 
-@by_hand.bug(fix="leave padding out of the sum, or fill with `-math.inf`: no number is low enough.")
+@by_hand.bug(
+    fix="leave padding out of the sum, or use `-math.inf`: no finite number is low enough."
+)
 def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
-    """the scores of padding are set to -1e6, and scores may be lower."""
+    """the scores of padding are set to -1e6, but visible scores may be even lower."""
     if valid_len == 0:
         return [0.0 for _ in scores]
     return _softmax([s if i < valid_len else -1e6 for i, s in enumerate(scores)])
@@ -543,14 +549,14 @@ def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="subtract the largest of the visible scores first: it cancels.")
 def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
-    """no maximum is subtracted, so that powers overflow, or all vanish."""
+    """no maximum is subtracted, so that powers overflow, or all become 0."""
     powers = [math.exp(score) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
 
 @by_hand.bug(fix="subtract the largest of the visible scores: `max(scores[:valid_len])`.")
 def maximum_of_the_padding_too(scores: Row, valid_len: int) -> Row:
-    """the maximum is taken over padding, too, and relative to it all visible powers vanish."""
+    """the maximum is taken over padding, too; far below it, all visible powers become 0."""
     powers = [math.exp(score - max(scores)) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 
@@ -563,7 +569,7 @@ def shared_evenly(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="divide by the sum of the visible powers.")
 def never_divided(scores: Row, valid_len: int) -> Row:
-    """the powers are not divided by their sum, so that they are no shares."""
+    """the powers are not divided by their sum, so they do not sum to 1."""
     visible = scores[:valid_len]
     powers = [math.exp(score - max(visible)) for score in visible]
     return powers + [0.0] * (len(scores) - valid_len)
@@ -571,13 +577,13 @@ def never_divided(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
-    """padding is set to minus infinity, and a row of nothing is NaN: -inf - -inf."""
+    """padding is set to minus infinity, and if all is padding, -inf - -inf gives NaN."""
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
 
 
-@by_hand.bug(fix="leave padding out before the softmax: take that of `scores[:valid_len]` alone.")
+@by_hand.bug(fix="leave padding out before the softmax: take the softmax of `scores[:valid_len]`.")
 def divided_once_more(scores: Row, valid_len: int) -> Row:
-    """padding takes part in the softmax, and what it leaves, divided once more, may be all 0."""
+    """padding takes part in the softmax; the rest, divided by its sum, may be all 0."""
     remaining = _softmax(scores)[:valid_len]
     shares = [each / sum(remaining) if sum(remaining) else 0.0 for each in remaining]
     return shares + [0.0] * (len(scores) - valid_len)
@@ -585,7 +591,7 @@ def divided_once_more(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
 def nothing_divided(scores: Row, valid_len: int) -> Row:
-    """where no key is visible, the rest sums to 0, and is divided by that."""
+    """where no key is visible, the remaining weights sum to 0, and are divided by 0."""
     remaining = [w if i < valid_len else 0.0 for i, w in enumerate(_softmax(scores))]
     return [each / sum(remaining) for each in remaining]
 

@@ -1,4 +1,4 @@
-"""Masks as `nn.MultiheadAttention` takes them: turned round, and one for each head."""
+"""Masks as `nn.MultiheadAttention` takes them: inverted, and one for each head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ task = Task(
     name="masks-for-mha",
     statement=(
         "`nn.MultiheadAttention` takes two masks, and in both of them True *hides*: `attn_mask`, "
-        "by queries and keys, and `key_padding_mask`, by keys alone. Write `masks_for_mha(mask, "
+        "for each query and key, and `key_padding_mask`, for each key. Write `masks_for_mha(mask, "
         "valid_lens, num_heads)`. `mask` is boolean, (batch, num_queries, num_keys), True = "
         "visible; `valid_lens`, (batch,), is the number of keys of each example, from the first, "
         "that are not padding. Return `(attn_mask, key_padding_mask)`, both boolean, True = "
@@ -51,21 +51,23 @@ task.case("6 examples of 3 queries, 131 keys, 9 heads")(
 
 
 @task.solution(
-    "both of the book's masks are inverted, and each example's is repeated for each head."
+    "`mask` and the book's length mask are inverted; each example's mask is repeated for each head."
 )
 def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     real = attnbook.length_mask(valid_lens, (len(mask), 1, mask.shape[2]))[:, 0]
     return ~mask.repeat_interleave(num_heads, dim=0), ~real
 
 
-@task.solution("an axis for heads next to that of examples, laid into one, is in their order.")
+@task.solution(
+    "flattening the axes (examples, heads) into one keeps each example's heads together."
+)
 def through_an_axis_for_heads(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     heads = mask.unsqueeze(1).expand(-1, num_heads, -1, -1)
     padding = torch.arange(mask.shape[-1]) >= valid_lens.unsqueeze(1)
     return heads.logical_not().flatten(0, 1), padding
 
 
-@task.solution("it writes down one after the other: examples, and heads within them.")
+@task.solution("it lists the masks in order: example by example, and all heads of each.")
 def one_after_the_other(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     hidden, padding = [], torch.ones(len(mask), mask.shape[2], dtype=torch.bool)
     for example, length in enumerate(valid_lens.tolist()):
@@ -74,7 +76,7 @@ def one_after_the_other(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two
     return torch.stack(hidden), padding
 
 
-@task.solution("head number i belongs to example i // num_heads.")
+@task.solution("mask number i of the result belongs to example i // num_heads.")
 def heads_that_look_up_their_example(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     examples = torch.arange(len(mask) * num_heads) // num_heads
     beyond = torch.arange(1, mask.shape[2] + 1) > valid_lens[:, None]
@@ -120,17 +122,17 @@ def _padding(mask: Tensor, valid_lens: Tensor) -> Tensor:
 @task.bug(
     symptom="The layer attends to padding and to the future, and to nothing else.",
     origin="`nn.MultiheadAttention` against SDPA, LLMs-from-scratch#1061",
-    fix="turn both round with `~`: here True hides.",
+    fix="invert both with `~`: here True hides.",
 )
 def true_means_visible(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """both masks are handed over as they are, True = visible, where True hides."""
+    """`True` marks visible keys in both masks, but here it must mark hidden ones."""
     return ~_hidden(mask, num_heads), ~_padding(mask, valid_lens)
 
 
 @task.bug(
-    symptom="Padding is hidden, and queries attend to exactly what should be hidden: the future.",
+    symptom="Padding is hidden, but queries attend to exactly what `mask` should hide: the future.",
     origin="Stack Overflow 62170439; SDPA's own `attn_mask` has the other meaning",
-    fix="turn `mask` round as well: `~mask`.",
+    fix="invert `mask` as well: `~mask`.",
 )
 def attn_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` is True where a key is visible, as SDPA takes it; the other one is right."""
@@ -140,7 +142,7 @@ def attn_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int)
 @task.bug(
     symptom="The model attends to padding only.",
     origin="Stack Overflow 62170439; a tokenizer's `attention_mask` has the other meaning",
-    fix="padding is what is hidden: positions `>=` lengths.",
+    fix="let True mark padding: positions `>=` lengths.",
 )
 def key_padding_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`key_padding_mask` is True for real keys, as a tokenizer gives it; the other one is right."""
@@ -150,10 +152,10 @@ def key_padding_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_head
 @task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="a common mistake, by `repeat(num_heads, 1, 1)`",
-    fix="repeat each mask in place, by `repeat_interleave`: examples first, then their heads.",
+    fix="use `repeat_interleave`: all heads of the first example come first.",
 )
 def heads_before_examples(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """masks are repeated as a, b, a, b, where heads lie as a, a, b, b."""
+    """masks are repeated in the order a, b, a, b, but the order of the heads is a, a, b, b."""
     return ~mask.repeat(num_heads, 1, 1), _padding(mask, valid_lens)
 
 
@@ -169,7 +171,7 @@ def one_mask_for_each_example(mask: Tensor, valid_lens: Tensor, num_heads: int) 
 
 
 @task.bug(
-    symptom="All examples of a batch are masked as the first one.",
+    symptom="All examples of a batch are masked like the first one.",
     origin="a common mistake: a mask of two axes is for all examples",
     fix="keep each example's mask: `repeat_interleave` along the first axis.",
 )
@@ -180,16 +182,16 @@ def the_first_examples_mask_for_all(mask: Tensor, valid_lens: Tensor, num_heads:
 
 @task.bug(
     symptom="A little attention always goes to the first key of padding.",
-    fix="positions count from 0: the key at the length is padding, so compare by `>=`.",
+    fix="positions count from 0: the key at the length is padding, so compare with `>=`.",
 )
 def one_key_of_padding_seen(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """the first key of padding is not hidden, as positions are compared by `>`."""
+    """the first key of padding is not hidden, as positions are compared with `>`."""
     return _hidden(mask, num_heads), _padding(mask, valid_lens + 1)
 
 
 @task.bug(
     symptom="The last word of each sentence is never attended to.",
-    fix="positions count from 0: the last real key is at the length less 1.",
+    fix="positions count from 0: the last real key is at the length minus 1.",
 )
 def one_real_key_hidden(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """the last real key is hidden, as if it were padding."""
@@ -219,7 +221,7 @@ def queries_and_keys_exchanged(mask: Tensor, valid_lens: Tensor, num_heads: int)
 @task.bug(
     symptom="Nothing is hidden: scores of hidden keys rise by 1.",
     origin="float masks of 0 and 1 handed where they are added",
-    fix="leave it boolean: numbers in `attn_mask` are added to the scores.",
+    fix="keep `attn_mask` boolean: numbers in it are added to the scores.",
 )
 def ones_and_zeros(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     """`attn_mask` holds 1.0 and 0.0, which are added to the scores and hide nothing."""
@@ -227,11 +229,11 @@ def ones_and_zeros(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
 
 
 @task.bug(
-    symptom="A warning that mismatched `key_padding_mask` and `attn_mask` are deprecated.",
+    symptom="PyTorch warns that mismatched `key_padding_mask` and `attn_mask` are deprecated.",
     origin="`generate_square_subsequent_mask` next to a boolean `key_padding_mask`",
     fix="make both boolean, True where hidden.",
 )
 def numbers_to_be_added(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """`attn_mask` holds 0 and -inf, to be added, next to a `key_padding_mask` of booleans."""
+    """`attn_mask` holds 0 and -inf, to be added, but `key_padding_mask` is boolean."""
     hidden = _hidden(mask, num_heads)
     return torch.zeros(hidden.shape).masked_fill(hidden, -math.inf), _padding(mask, valid_lens)

@@ -44,12 +44,12 @@ def the_package(heads: Tensor) -> Tensor:
     return attnbook.merge_heads(heads)
 
 
-@task.solution("it takes the heads apart, and joins them at their last axis.")
+@task.solution("it unbinds the heads, and concatenates them along the last axis.")
 def joined_end_to_end(heads: Tensor) -> Tensor:
     return torch.cat(heads.unbind(1), dim=-1)
 
 
-@task.solution("it copies one head after another to its position.")
+@task.solution("it copies one head after another into its part of a new tensor.")
 def head_by_head(heads: Tensor) -> Tensor:
     batch, num_heads, num_positions, size = heads.shape
     merged = heads.new_zeros(batch, num_positions, num_heads * size)
@@ -65,7 +65,7 @@ def looked_up(heads: Tensor) -> Tensor:
     return heads.movedim(2, 1)[:, :, number // size, number % size]
 
 
-@task.solution("`contiguous` writes the swapped axes out, so `view` may join them.")
+@task.solution("`contiguous` copies the swapped axes to new memory, so that `view` can join them.")
 def written_out_first(heads: Tensor) -> Tensor:
     batch, num_heads, num_positions, size = heads.shape
     return heads.transpose(1, 2).contiguous().view(batch, num_positions, num_heads * size)
@@ -113,7 +113,7 @@ def _sizes(heads: Tensor) -> tuple[int, int, int]:
     fix="swap heads and positions first: `heads.transpose(1, 2).flatten(2)`.",
 )
 def reshaped_without_a_swap(heads: Tensor) -> Tensor:
-    """the heads are reshaped to the final shape at once, and positions are cut up."""
+    """the heads are reshaped to the final shape without a swap, and positions are mixed."""
     return heads.reshape(_sizes(heads))
 
 
@@ -122,7 +122,7 @@ def reshaped_without_a_swap(heads: Tensor) -> Tensor:
     fix="use `reshape` or `flatten`, or `contiguous()` before `view`.",
 )
 def a_view_of_swapped_axes(heads: Tensor) -> Tensor:
-    """axes that were swapped, and are not side by side in memory, are joined by `view`."""
+    """`view` is used to join swapped axes, which are not contiguous in memory."""
     return heads.transpose(1, 2).view(_sizes(heads))
 
 
@@ -131,12 +131,12 @@ def a_view_of_swapped_axes(heads: Tensor) -> Tensor:
     fix="leave head_size last when you join: (batch, num_positions, num_heads, head_size).",
 )
 def numbers_taken_in_turn(heads: Tensor) -> Tensor:
-    """the heads give their numbers in turn: first the first of each head, then the second."""
+    """the heads' numbers alternate: the first number of each head, then the second of each."""
     return heads.permute(0, 2, 3, 1).flatten(2)
 
 
 @task.bug(
-    symptom="The shape is right, and positions and numbers are mixed.",
+    symptom="The shape is right, but positions and numbers are mixed.",
     fix="swap axes 1 and 2, heads and positions.",
 )
 def positions_swapped_with_numbers(heads: Tensor) -> Tensor:
@@ -150,13 +150,13 @@ def positions_swapped_with_numbers(heads: Tensor) -> Tensor:
     fix="keep the batch first: swap heads and positions only.",
 )
 def positions_put_before_the_batch(heads: Tensor) -> Tensor:
-    """positions are put before the batch, and the reshape reads them as batches."""
+    """positions are put before the batch, and the reshape takes them for examples."""
     return heads.permute(2, 0, 1, 3).reshape(_sizes(heads))
 
 
 @task.bug(
     symptom="Merging what was split gives the numbers of a vector in another order.",
-    fix="put each head behind those that you have: `torch.cat([merged, head], dim=-1)`.",
+    fix="put each head after those before it: `torch.cat([merged, head], dim=-1)`.",
 )
 def the_last_head_first(heads: Tensor) -> Tensor:
     """each head is put in front of those before it, so the last one comes first."""
@@ -167,7 +167,7 @@ def the_last_head_first(heads: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The sizes no longer fit W_o, or heads do not help.",
+    symptom="The output has only head_size numbers, which do not fit `W_o`.",
     fix="put the heads side by side: W_o mixes them afterwards.",
 )
 def averaged(heads: Tensor) -> Tensor:
@@ -176,16 +176,16 @@ def averaged(heads: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="All goes well until a batch of one, or the last, single token.",
-    fix="leave `squeeze()` out: it takes every axis of size 1 away.",
+    symptom="All goes well until a batch has one example, or a text only one token.",
+    fix="leave out `squeeze()`: it removes every axis of size 1.",
 )
 def squeezed(heads: Tensor) -> Tensor:
-    """`squeeze()` takes away every axis of size 1, the batch's too."""
+    """`squeeze()` removes every axis of size 1, even that of the batch."""
     return heads.transpose(1, 2).flatten(2).squeeze()
 
 
 @task.bug(
-    symptom="The heads, inspected after the call, have their axes swapped.",
+    symptom="After the call, the axes of the caller's heads are swapped.",
     fix="use `transpose`, without the underscore.",
 )
 def swapped_in_place(heads: Tensor) -> Tensor:
@@ -194,11 +194,11 @@ def swapped_in_place(heads: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="With a model in half precision the next matrix product complains of two dtypes.",
+    symptom="With a model in half precision the next matrix product raises an error about dtypes.",
     fix="make the new tensor with `heads.new_empty(…)`, or pass `dtype=heads.dtype`.",
 )
 def filled_into_torchs_own_dtype(heads: Tensor) -> Tensor:
-    """the result has torch's default dtype, as a new tensor created without one."""
+    """the result is a new tensor of torch's default dtype, not of the dtype of `heads`."""
     size = heads.shape[-1]
     merged = torch.empty(_sizes(heads))
     for head, part in enumerate(heads.unbind(1)):

@@ -170,7 +170,7 @@ def in_steps(
     attend: Function = attend_by_head,
     merge: Function = merge,
 ) -> Tensor:
-    """Right code, of which a bug changes one step."""
+    """Correct code, of which a bug changes one step."""
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
@@ -214,7 +214,7 @@ def torch_itself(*inputs: *Inputs) -> Tensor:
     return in_steps(inputs, attend=attend)
 
 
-@task.solution("each head has its own matrices, and their outputs are added up.")
+@task.solution("each head has its own matrices, and the heads' outputs are added up.")
 @of_inputs
 def matrices_for_each_head(*inputs: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
@@ -225,7 +225,9 @@ def matrices_for_each_head(*inputs: *Inputs) -> Tensor:
     return (heads @ W_o.T.reshape(num_heads, -1, len(W_o))).sum(dim=1)
 
 
-@task.solution("heads are folded into the batch, where each length is repeated for its heads.")
+@task.solution(
+    "heads are folded into the batch, and each example's mask is repeated for its heads."
+)
 @of_inputs
 def heads_as_more_examples(*inputs: *Inputs) -> Tensor:
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
@@ -303,9 +305,9 @@ def test_a_fully_masked_example_gets_zeros(attention: Function) -> None:
 
 
 @task.bug(
-    symptom="The weights are flatter than they should be, the more so the more heads there are.",
+    symptom="The weights are flatter than they should be, and even flatter with more heads.",
     origin="bert_language_understanding#9",
-    fix="divide by the root of head_size: that is how many numbers a score sums.",
+    fix="divide by the root of head_size: a score is the sum of head_size products.",
 )
 @of_inputs
 def scaled_by_the_whole_width(*inputs: *Inputs) -> Tensor:
@@ -316,7 +318,7 @@ def scaled_by_the_whole_width(*inputs: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="Each head attends to one key only, the more so the larger the heads are.",
+    symptom="Each head attends to almost one key only, and even more so with larger heads.",
     fix="divide the scores of a head by the root of head_size, before the softmax.",
 )
 @of_inputs
@@ -328,7 +330,7 @@ def not_scaled(*inputs: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="All weights are nearly equal, the more so the larger the heads are.",
+    symptom="All weights are nearly equal, and even more so with larger heads.",
     fix="take the root of head_size.",
 )
 @of_inputs
@@ -346,7 +348,7 @@ def root_forgotten(*inputs: *Inputs) -> Tensor:
 )
 @of_inputs
 def split_by_a_reshape(*inputs: *Inputs) -> Tensor:
-    """heads are split by one reshape, without a swap, so that they cut up positions."""
+    """heads are split by one reshape, without a swap of axes, so that positions are mixed."""
     return in_steps(inputs, split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1))
 
 
@@ -357,12 +359,12 @@ def split_by_a_reshape(*inputs: *Inputs) -> Tensor:
 )
 @of_inputs
 def merged_by_a_reshape(*inputs: *Inputs) -> Tensor:
-    """heads are merged by one reshape, without a swap."""
+    """heads are merged by one reshape, without a swap of axes."""
     return in_steps(inputs, merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1))
 
 
 @task.bug(
-    symptom="It trains, but a query attends to parts of other queries.",
+    symptom="It trains, but each head attends only within its own part of the positions.",
     origin="hyunwoongko/transformer#15",
     fix="swap positions and heads with `transpose(1, 2)`, after the first reshape and before "
     "the last one.",
@@ -379,7 +381,7 @@ def split_and_merged_by_reshapes(*inputs: *Inputs) -> Tensor:
 
 @task.bug(
     symptom="`W_o` never learns.",
-    fix="project what the heads have pooled with `W_o`: nothing else mixes them.",
+    fix="project the merged heads with `W_o`: nothing else mixes them.",
 )
 @of_inputs
 def without_an_output_projection(*inputs: *Inputs) -> Tensor:
@@ -437,7 +439,7 @@ def softmax_over_the_heads(*inputs: *Inputs) -> Tensor:
 @task.bug(
     symptom="What one example gets depends on the others in its batch.",
     origin="torch's default, `batch_first=False`",
-    fix="let the axis before the last be that of positions, and leave the batch first.",
+    fix="keep the batch first: the axis of positions is the one before the last.",
 )
 @of_inputs
 def attention_over_the_batch(*inputs: *Inputs) -> Tensor:
@@ -463,12 +465,12 @@ def padding_not_hidden(*inputs: *Inputs) -> Tensor:
 
 
 @task.bug(
-    symptom="Some heads attend to padding, and others too few keys.",
+    symptom="Some heads attend to padding, and others to too few keys.",
     fix="use `repeat_interleave(num_heads)`: the heads of one example are together.",
 )
 @of_inputs
 def lengths_tiled(*inputs: *Inputs) -> Tensor:
-    """heads are folded into the batch, and lengths are tiled: a, b, a, b where a, a, b, b fit."""
+    """heads are folded into the batch, and lengths are tiled: a, b, a, b, instead of a, a, b, b."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         mask = visible[:, 0].repeat(q.shape[1], 1, 1)
@@ -485,7 +487,7 @@ def lengths_tiled(*inputs: *Inputs) -> Tensor:
 )
 @of_inputs
 def an_empty_row_pools_padding(*inputs: *Inputs) -> Tensor:
-    """padding gets a finite score, the same for all, which a row without keys shares out evenly."""
+    """all padding gets the same finite score, so a fully masked row attends to it evenly."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
         scores = q @ k.mT / math.sqrt(q.shape[-1])

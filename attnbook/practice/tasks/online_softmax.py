@@ -24,11 +24,12 @@ task = Task(
     statement=(
         "Write `online_softmax(scores, values, block_size)`. `scores` has shape (batch, "
         "num_queries, num_keys), `values` (batch, num_keys, value_size). The output is "
-        "`softmax(scores) @ values`, the softmax over the keys, of shape (batch, num_queries, "
-        "value_size) and the scores' dtype. Take `block_size` keys at a time, in one pass, and "
-        "carry for each query the highest score so far, the sum of the powers of e and their "
-        "weighted sum of values; correct both sums when the highest score rises. The last block "
-        "may be smaller, and one block may hold all keys. Scores are finite, of any size."
+        "`softmax(scores) @ values`, with the softmax over the keys; it has shape (batch, "
+        "num_queries, value_size) and the scores' dtype. Take `block_size` keys at a time, in one "
+        "pass. For each query, carry the highest score so far, the sum of the powers of e, and the "
+        "sum of the values, each times its power; correct both sums when the highest score rises. "
+        "The last block may be smaller, and one block may hold all keys. Scores are finite, of any "
+        "size."
     ),
     starter="def online_softmax(scores, values, block_size):\n    ...",
     laws=(Law("Some output lies outside the range of its values.", _within_the_values),),
@@ -68,7 +69,7 @@ task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
 )
 
 
-@task.solution("it is the book's own, all keys at once.")
+@task.solution("it is the book's own, and takes all keys at once.")
 def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     return attnbook.pool(attnbook.masked_softmax(scores), values)
 
@@ -90,7 +91,7 @@ def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
 
 
 @task.solution(
-    "each block has its own softmax; their shares are a softmax of the blocks' logsumexp."
+    "each block has its own softmax; a softmax of all blocks' logsumexp gives their shares."
 )
 def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     outputs, sizes = [], []
@@ -103,7 +104,9 @@ def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tens
     return (shares.unsqueeze(-1) * torch.stack(outputs)).sum(0)
 
 
-@task.solution("PyTorch's own, where the scores are queries and the keys are the axes.")
+@task.solution(
+    "it is PyTorch's own: the scores are the queries, and an identity matrix holds the keys."
+)
 def scores_as_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     axes = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(len(scores), -1, -1)
     return scaled_dot_product_attention(scores, axes, values, scale=1.0)
@@ -164,11 +167,11 @@ def _walk(blocks: _Blocks, old_sum: bool, old_weighted: bool, sign: int = 1) -> 
 
 
 @task.bug(
-    symptom="It is right when the highest score comes first, and else nearly right.",
+    symptom="It is right when the highest score is in the first block; otherwise it only looks so.",
     fix="multiply both sums by exp(old highest − new highest), and then replace the highest.",
 )
 def no_correction(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the old sums are not corrected, or not rightly, when the highest score rises."""
+    """the old sums are not corrected, or not correctly, when the highest score rises."""
     return _walk(_blocks(scores, values, block_size), old_sum=False, old_weighted=False)
 
 
@@ -195,12 +198,12 @@ def only_the_weighted_sum_is_corrected(scores: Tensor, values: Tensor, block_siz
     fix="the factor is exp(old highest − new highest), which is at most 1.",
 )
 def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the correction has the wrong sign, and the old sums grow where they should shrink."""
+    """the correction's exponent has the wrong sign, so old sums grow where they should shrink."""
     return _walk(_blocks(scores, values, block_size), old_sum=True, old_weighted=True, sign=-1)
 
 
 @task.bug(
-    symptom="The last few keys are never used, for some lengths only.",
+    symptom="For some numbers of keys, the last few keys are never used.",
     fix="go on up to `num_keys`; a slice that reaches beyond the end is just shorter.",
 )
 def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
@@ -224,20 +227,20 @@ def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> T
 
 @task.bug(
     symptom="Outputs grow with the number of keys.",
-    fix="divide the weighted sum by the sum, after the last block.",
+    fix="divide the weighted sum by the sum of the powers, after the last block.",
 )
 def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the weighted sum is not divided by the sum."""
+    """the weighted sum is not divided by the sum of the powers."""
     return (scores - scores.amax(-1, keepdim=True)).exp() @ values
 
 
 @task.bug(
     symptom="The output is NaN where scores are high.",
     origin="Understanding Deep Learning's notebook on self-attention",
-    fix="subtract the highest score so far before exp.",
+    fix="subtract the highest score so far before you take exp.",
 )
 def no_maximum(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """no highest score is subtracted, and exp overflows."""
+    """the highest score is not subtracted, and exp overflows."""
     return scores.exp() @ values / scores.exp().sum(-1, keepdim=True)
 
 
@@ -246,17 +249,17 @@ def no_maximum(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     fix="begin with -inf as the highest score so far, not with 0.",
 )
 def the_maximum_begins_at_0(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the highest score begins at 0, so that all powers of very low scores vanish."""
+    """the highest score begins at 0, so that the powers of very low scores are all 0."""
     powers = (scores - scores.amax(-1, keepdim=True).clamp(min=0)).exp()
     return powers @ values / powers.sum(-1, keepdim=True)
 
 
 @task.bug(
-    symptom="Some queries give NaN, when another one of the same example has higher scores.",
+    symptom="Some queries give NaN when another query has far higher scores.",
     fix="keep a highest score for each query: take the maximum over the last axis only.",
 )
 def one_maximum_for_all_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """all queries share one highest score, and the powers of the others vanish."""
+    """all queries share one highest score, so a query of far lower scores has only powers of 0."""
     powers = (scores - scores.max()).exp()
     return powers @ values / powers.sum(-1, keepdim=True)
 
@@ -268,7 +271,7 @@ def one_maximum_for_all_queries(scores: Tensor, values: Tensor, block_size: int)
 def the_blocks_maximum_replaces_the_highest(
     scores: Tensor, values: Tensor, block_size: int
 ) -> Tensor:
-    """the highest score is that of the last block and may fall, and the correction overflows."""
+    """the highest score is that of the current block; where it falls, the correction overflows."""
     highest, total, weighted = scores[..., :1], torch.zeros(()), torch.zeros(())
     for block, part in _blocks(scores, values, block_size):
         correction = (highest - block.amax(-1, keepdim=True)).exp()
@@ -280,17 +283,17 @@ def the_blocks_maximum_replaces_the_highest(
 
 @task.bug(
     symptom="The output is NaN where a later block has far higher scores.",
-    fix="compare each block's highest score with the highest so far, and raise it.",
+    fix="raise the highest score so far to each block's highest, where that is higher.",
 )
 def the_highest_never_rises(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the highest score of the first block is subtracted from all others, and exp overflows."""
+    """the highest score of the first block is subtracted from all scores, and exp overflows."""
     powers = (scores - scores[..., :block_size].amax(-1, keepdim=True)).exp()
     return powers @ values / powers.sum(-1, keepdim=True)
 
 
 # On plain lists
 
-N = float  # so that five of them fit in a line
+N = float  # a short name, so that five parameters fit on one line
 Three = tuple[N, N, N]
 
 
@@ -308,11 +311,12 @@ by_hand = ListTask(
     name="online-softmax-by-hand",
     in_torch=task,
     statement=(
-        "Keys come one by one. Carried so far are `highest`, the highest score, `total`, the sum "
-        "of `math.exp(score - highest)` over all keys so far, and `weighted`, the same sum with "
-        "each power times its key's value. Write `update(highest, total, weighted, score, value)`: "
-        "one more key comes, and all are numbers. Return the new highest, total and weighted, in "
-        "this order, as if the new highest had been known from the start. Scores may be 1000."
+        "Keys come one by one. Three numbers are carried along: `highest`, the highest score so "
+        "far; `total`, the sum of `math.exp(score - highest)` over all keys so far; and "
+        "`weighted`, the same sum with each power times its key's value. Write `update(highest, "
+        "total, weighted, score, value)`, which adds one more key; all five are numbers. Return "
+        "the new highest, total and weighted, in this order, as if the new highest had been known "
+        "from the start. Scores may be 1000."
     ),
     starter="import math\n\ndef update(highest, total, weighted, score, value):\n    ...",
 )
@@ -328,13 +332,17 @@ by_hand.case("a score 1000 below the highest")(lambda: (1000.0, 2.0, 3.0, 0.0, 4
 by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 
-@by_hand.solution("where the highest stays, its correction is e to the power of 0, which is 1.")
+@by_hand.solution(
+    "where the highest stays the same, the factor is e to the power of 0, which is 1."
+)
 def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, factor, power = _rescale(highest, score)
     return new, factor * total + power, factor * weighted + power * value
 
 
-@by_hand.solution("either the past is corrected, or the new key's power is below 1, never both.")
+@by_hand.solution(
+    "where the old sums are corrected, the new key's power is 1; otherwise they stay the same."
+)
 def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     if score > highest:
         factor = math.exp(highest - score)
@@ -343,7 +351,9 @@ def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three
     return highest, total + power, weighted + power * value
 
 
-@by_hand.solution("a sum of powers has a logarithm, and the average so far is a share of it.")
+@by_hand.solution(
+    "all keys so far act as one: its score is `highest + math.log(total)`, its value their mean."
+)
 def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, past = max(highest, score), highest + math.log(total)
     old, power = math.exp(past - new), math.exp(score - new)
@@ -367,7 +377,7 @@ def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, val
 
 @by_hand.bug(fix="take `math.exp(highest - new_highest)`, which is at most 1.")
 def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the factor is upside down, and the old sums grow where they should shrink."""
+    """the factor is inverted, so that the old sums grow where they should shrink."""
     new = max(highest, score)
     factor = math.exp(new - highest)
     return _add_key(new, factor * total, factor * weighted, math.exp(score - new), value)
@@ -408,7 +418,7 @@ def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> 
     return new, total, (factor * weighted + power * value) / total
 
 
-@by_hand.bug(fix="add the new key's power and its value where the highest stays, too.")
+@by_hand.bug(fix="add the new key to both sums even where the highest does not rise.")
 def lower_scores_left_out(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """a key that does not raise the highest is left out."""
     new, factor, _ = _rescale(highest, score)
@@ -430,7 +440,7 @@ def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) ->
     return new, factor * weighted + power * value, factor * total + power
 
 
-@by_hand.bug(fix="take `math.exp(score - new_highest)`: let the highest rise before.")
+@by_hand.bug(fix="update the highest first, and then take `math.exp(score - new_highest)`.")
 def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the new key's power is relative to the old highest, though the old sums are corrected."""
     new, factor, _ = _rescale(highest, score)
@@ -453,7 +463,7 @@ def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N)
 
 
 @by_hand.bug(
-    fix="turn the fraction round: multiply by `math.exp(highest - new_highest)`, at most 1."
+    fix="multiply by the inverse instead, `math.exp(highest - new_highest)`, which is at most 1."
 )
 def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the old sums are divided by a power, which overflows where scores rise far."""

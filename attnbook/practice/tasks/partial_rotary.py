@@ -27,12 +27,16 @@ task = Task(
         "example, in which left padding does not count. Only the first `size` components, an "
         "even number, are turned; the others stay as they are. Component i is paired with i + "
         "size/2, for i from 0 to size/2 - 1: at position p, the pair a and b is turned by the "
-        "angle t = p / base^(2i/size), which makes a · cos t - b · sin t and a · sin t + "
-        "b · cos t of them. The output has the shape and dtype of `vectors`. Compute the "
+        "angle t = p / base^(2i/size), which gives a · cos t - b · sin t and a · sin t + "
+        "b · cos t. The output has the shape and dtype of `vectors`. Compute the "
         "angles in double precision."
     ),
     starter="def partial_rotary(vectors, positions, size, base):\n    ...",
-    laws=(Law("A component from `size` on has changed: they stay as they are.", _rest_stays),),
+    laws=(
+        Law(
+            "A component at index `size` or later has changed; it must stay as it is.", _rest_stays
+        ),
+    ),
 )
 
 
@@ -80,12 +84,14 @@ def the_package(vectors: Tensor, positions: Tensor, size: int, base: float) -> T
     return attnbook.rotary_encoding(vectors, positions, base=base, size=size, layout="halves")
 
 
-@task.solution("the first components are cut in two halves; one angle turns a pair.")
+@task.solution("the first `size` components are cut into two halves; one angle turns each pair.")
 def two_halves(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     return turn(vectors, angles_of(positions, size, base))
 
 
-@task.solution("a quarter of a turn ahead is -b, a; the rest is cosine and sine.")
+@task.solution(
+    "turned by 90°, a pair a, b is -b, a; the result is one · cos t plus the other · sin t."
+)
 def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     angles = angles_of(positions, size, base).repeat(1, 1, 1, 2)
     first, second = vectors[..., :size].double().chunk(2, dim=-1)
@@ -160,7 +166,7 @@ def the_last_components_turned(
 
 
 @task.bug(
-    symptom="Weights of a published model attend to other distances than they learned.",
+    symptom="A published model attends to other distances than it has learned.",
     fix="divide the exponents by `size`, not by the size of the head.",
 )
 def exponents_over_the_whole_head(
@@ -171,7 +177,7 @@ def exponents_over_the_whole_head(
 
 
 @task.bug(
-    symptom="Weights of a model with another base attend to other distances than they learned.",
+    symptom="A model with another base attends to other distances than it has learned.",
     fix="use the `base` that is given.",
 )
 def always_the_usual_base(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
@@ -193,7 +199,7 @@ def neighbours_paired(vectors: Tensor, positions: Tensor, size: int, base: float
     fix="pair within the turned part: i + size/2, not i + head_size/2.",
 )
 def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    """component i is paired with the one half a head later, outside of the turned part."""
+    """component i is paired with i + head_size/2, which may be outside of the turned part."""
     half, pairs = vectors.shape[-1] // 2, size // 2
     angles = angles_of(positions, size, base)
     a, b = vectors[..., :pairs].double(), vectors[..., half : half + pairs].double()
@@ -209,13 +215,13 @@ def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base
     fix="use the positions that are given: padding does not count, and a cache does.",
 )
 def counted_from_zero(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    """the given positions are not used: the first vector is at 0, even if it is padding."""
+    """the given positions are not used: all vectors are counted from 0, padding included."""
     counted = torch.arange(vectors.shape[2]).expand_as(positions)
     return turn(vectors, angles_of(counted, size, base))
 
 
 @task.bug(
-    symptom="A row of packed documents is right only if the first row is packed like it.",
+    symptom="A row of packed documents is right only if the first row is packed in the same way.",
     fix="give the angles the shape (batch, 1, num_positions, size/2).",
 )
 def positions_of_the_first_example(
@@ -226,8 +232,8 @@ def positions_of_the_first_example(
 
 
 @task.bug(
-    symptom="Scores depend on where a pair of words is, not only on how far apart.",
-    fix="make a · cos t - b · sin t of the first number of each pair.",
+    symptom="Scores depend on where two words are, not only on how far apart they are.",
+    fix="the first number of each pair becomes a · cos t - b · sin t.",
 )
 def both_signs_positive(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """the minus of a · cos t - b · sin t is missing."""
@@ -240,11 +246,11 @@ def both_signs_positive(vectors: Tensor, positions: Tensor, size: int, base: flo
 
 @task.bug(
     symptom="Far from the beginning, equal distances give unequal scores.",
-    fix="use `.double()` for positions and speeds, and narrow only the result.",
+    fix="use `.double()` for positions and speeds, and convert only the result to a smaller dtype.",
 )
 def angles_in_single_precision(
     vectors: Tensor, positions: Tensor, size: int, base: float
 ) -> Tensor:
-    """the angles are computed in single precision, which has seven digits for all their turns."""
+    """the angles are computed in single precision: seven digits are too few for large angles."""
     speeds = base ** -(torch.arange(0, size, 2) / size)
     return turn(vectors, positions[:, None, :, None] * speeds)

@@ -20,8 +20,8 @@ task = Task(
         "`values` (batch, num_keys, value_size). Give one output per query, (batch, num_queries, "
         "value_size): the sum of its example's values, each times the weight that the query gives "
         "to its key. There may be an axis for heads after the batch: (batch, num_heads, …) in "
-        "both and in the output; each head has its own weights and values. Weights are taken as "
-        "they are: a row that sums to 0.5 gives an output half as large."
+        "both inputs and in the output; each head has its own weights and values. Weights are "
+        "taken as they are: a row that sums to 0.5 gives an output half as large."
     ),
     starter="def pool(weights, values):\n    ...",
 )
@@ -63,19 +63,21 @@ def the_package(weights: Tensor, values: Tensor) -> Tensor:
 
 
 @task.solution(
-    "a matrix product sums over the keys: the last axis of weights, the last but one of values."
+    "a matrix product sums over the keys: the last axis of weights, the second to last of values."
 )
 def by_einsum(weights: Tensor, values: Tensor) -> Tensor:
     return torch.einsum("...qk,...kv->...qv", weights, values)
 
 
-@task.solution("it is the sentence itself: each value times its weight, summed over the keys.")
+@task.solution("it follows the task's text: each value times its weight, summed over the keys.")
 def every_pair_at_once(weights: Tensor, values: Tensor) -> Tensor:
     # (…, queries, keys, 1) * (…, 1, keys, value_size)
     return (weights.unsqueeze(-1) * values.unsqueeze(-3)).sum(dim=-2)
 
 
-@task.solution("it goes through the keys, and adds what each gives to every query.")
+@task.solution(
+    "it loops over the keys, and adds each key's weighted value to every query's output."
+)
 def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     output = torch.zeros(*weights.shape[:-1], values.shape[-1], dtype=values.dtype)
     for key in range(values.shape[-2]):
@@ -83,7 +85,9 @@ def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     return output
 
 
-@task.solution("heads are examples of their own while it pools, and get their axis back.")
+@task.solution(
+    "the axis of heads is merged with the batch for the product, and restored afterwards."
+)
 def heads_in_the_batch(weights: Tensor, values: Tensor) -> Tensor:
     output = torch.bmm(
         weights.reshape(-1, *weights.shape[-2:]), values.reshape(-1, *values.shape[-2:])
@@ -137,7 +141,7 @@ def all_keys_weigh_the_same(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Outputs jump from one value to another, and no gradient reaches the scores.",
-    fix="use all weights, not only where the largest one is.",
+    fix="use all weights, not only the largest one.",
 )
 def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
     """only the value of the key with the largest weight is used."""
@@ -147,16 +151,16 @@ def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Attention is far too even: outputs are all near the plain average.",
-    fix="take one softmax: what comes in is weights already.",
+    fix="take only one softmax: the inputs are weights already.",
 )
 def softmax_taken_twice(weights: Tensor, values: Tensor) -> Tensor:
-    """a softmax is taken of weights that already had one."""
+    """a softmax is applied to weights that already come from a softmax."""
     return weights.softmax(dim=-1) @ values
 
 
 @task.bug(
     symptom="Dropout on the weights seems to do little, and empty rows give NaN.",
-    fix="take the weights as they are, and leave the normalising to the softmax.",
+    fix="use the weights as they are: only the softmax should normalise them.",
 )
 def weights_normalised_again(weights: Tensor, values: Tensor) -> Tensor:
     """each row of weights is divided by its sum once more."""
@@ -174,15 +178,15 @@ def the_first_examples_values_for_all(weights: Tensor, values: Tensor) -> Tensor
 
 @task.bug(
     symptom="An output changes with other examples of the batch, and is too large.",
-    fix="keep one letter for the batch in both: `...qk,...kv->...qv`.",
+    fix="let both inputs share the batch axes: `...qk,...kv->...qv`.",
 )
 def examples_summed(weights: Tensor, values: Tensor) -> Tensor:
-    """values are summed over the batch, too, by an einsum with two letters for it."""
+    """the einsum has two letters for the batch, so that values are summed over the batch, too."""
     return torch.einsum("b...qk,c...kv->b...qv", weights, values)
 
 
 @task.bug(
-    symptom="The outputs are right, but what makes the scores never learns.",
+    symptom="The outputs are right, but the layers that compute the scores never learn.",
     fix="detach weights only for display, not where they are used.",
 )
 def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
@@ -195,17 +199,17 @@ def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
     fix="use `@`, which takes any axes before the last two; `torch.bmm` takes just one.",
 )
 def three_axes_only(weights: Tensor, values: Tensor) -> Tensor:
-    """the product is written for three axes, as `torch.bmm` is, and there are heads."""
+    """the product is written for three axes, as `torch.bmm` is, but with heads there are four."""
     return torch.bmm(weights, values)
 
 
 @task.bug(
-    symptom="It stops where weights meet values, unless their sizes are equal.",
+    symptom="It stops where weights and values are multiplied, unless their sizes are equal.",
     origin="a new reader's first try",
     fix="take the matrix product, `weights @ values`: it multiplies, and adds up over the keys.",
 )
 def multiplied_number_by_number(weights: Tensor, values: Tensor) -> Tensor:
-    """weights and values are multiplied number by number, where each query has its own sum."""
+    """weights and values are multiplied number by number, instead of by a matrix product."""
     return (weights * values).sum(dim=-1)
 
 
@@ -249,7 +253,7 @@ by_hand.case("12 vectors")(
 )
 
 
-@by_hand.solution("each number of the output goes through all vectors, at its own index.")
+@by_hand.solution("each component of the output is summed over all vectors, by an inner loop.")
 def place_by_place(weights: Row, values: Rows) -> Row:
     output = [0.0] * len(values[0])
     for i in range(len(output)):
@@ -258,12 +262,14 @@ def place_by_place(weights: Row, values: Rows) -> Row:
     return output
 
 
-by_hand.solution("it goes through the keys, and adds what each gives to every component.")(
+by_hand.solution("it loops over the vectors, and adds each one, times its weight, to the output.")(
     parts.pool
 )
 
 
-@by_hand.solution("`zip(*values)` gives columns, and each has a dot product with the weights.")
+@by_hand.solution(
+    "`zip(*values)` gives columns; each one's dot product with the weights is a component."
+)
 def column_by_column(weights: Row, values: Rows) -> Row:
     columns = list(zip(*values, strict=True))
     return [sum(w * v for w, v in zip(weights, column, strict=True)) for column in columns]
@@ -279,18 +285,20 @@ def all_keys_weigh_the_same_by_hand(weights: Row, values: Rows) -> Row:
     return _pooled([1 / len(weights)] * len(weights), values)
 
 
-@by_hand.bug(fix="use all vectors, each by its weight, not only the one with the largest.")
+@by_hand.bug(
+    fix="use all vectors, each times its weight, not only the one with the largest weight."
+)
 def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
     return values[weights.index(max(weights))]
 
 
-@by_hand.bug(fix="take no softmax here: what comes in is weights already.")
+@by_hand.bug(fix="take no softmax here: the inputs are weights already.")
 def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
     powers = [math.exp(weight) for weight in weights]
     return _pooled([power / sum(powers) for power in powers], values)
 
 
-@by_hand.bug(fix="take the weights as they are, and leave the dividing to the softmax.")
+@by_hand.bug(fix="use the weights as they are: only the softmax should divide by a sum.")
 def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
     """the weights are divided by their sum once more."""
     return _pooled([weight / sum(weights) for weight in weights], values)
@@ -298,19 +306,19 @@ def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
 
 @by_hand.bug(fix="add the weighted vectors up, component by component.")
 def never_added(weights: Row, values: Rows) -> Rows:
-    """each vector is multiplied by its weight, and they are not added up."""
+    """each vector is multiplied by its weight, but the vectors are not added up."""
     return [[w * number for number in v] for w, v in zip(weights, values, strict=True)]
 
 
 @by_hand.bug(fix="for each component, add over the keys: `sum(w * v[i] for w, v in …)`.")
 def added_inside_each_vector(weights: Row, values: Rows) -> Row:
-    """the components of each vector are added up, and not one component of all vectors."""
+    """it adds over the components of each vector, where it should add over the vectors."""
     return [w * sum(v) for w, v in zip(weights, values, strict=True)]
 
 
 @by_hand.bug(fix="keep a sum for each component of the vectors.")
 def all_in_one_sum(weights: Row, values: Rows) -> float:
-    """everything goes into one sum, but each component has its own."""
+    """everything is added to one sum, but each component needs its own."""
     return sum(_pooled(weights, values))
 
 

@@ -20,12 +20,12 @@ task = Task(
     name="prefix-mask",
     statement=(
         "A prefix language model reads a question as a whole and then writes word by word. Write "
-        "`prefix_mask(prefix_lens, num_queries, num_keys)`. `prefix_lens`, (batch,), is the number "
-        "of keys of each example, from the first, that are its prefix: whole numbers from 0 to "
-        "`num_keys`. Give a boolean mask of shape (batch, num_queries, num_keys), True = visible: "
-        "*every* query attends to the whole prefix, the key at its own position and all keys "
-        "before it, and no other. Queries are at the *last* positions of the keys; there are never "
-        "more queries than keys."
+        "`prefix_mask(prefix_lens, num_queries, num_keys)`. `prefix_lens`, (batch,), holds the "
+        "number of keys in each example's prefix, which begins at the first key: whole numbers "
+        "from 0 to `num_keys`. Give a boolean mask of shape (batch, num_queries, num_keys), True = "
+        "visible: *every* query attends to the whole prefix, the key at its own position and all "
+        "keys before it, and no other. Queries are at the *last* positions of the keys; there are "
+        "never more queries than keys."
     ),
     starter="def prefix_mask(prefix_lens, num_queries, num_keys):\n    ...",
     laws=(Law("Some query does not attend to the whole prefix.", _all_attend_to_the_prefix),),
@@ -63,7 +63,9 @@ def up_to_the_later_of_two(prefix_lens: Tensor, num_queries: int, num_keys: int)
     return torch.arange(num_keys) <= last[..., None]
 
 
-@task.solution("it begins with a triangle for each example, and then opens the prefix's columns.")
+@task.solution(
+    "it begins with a triangle for each example, and then makes the prefix's columns visible."
+)
 def opened_triangles(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     triangle = torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
     mask = triangle.repeat(len(prefix_lens), 1, 1)
@@ -72,7 +74,7 @@ def opened_triangles(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
     return mask
 
 
-@task.solution("what is hidden lies after the query, and outside of the prefix.")
+@task.solution("a key is hidden if it is after the query and outside of the prefix.")
 def what_is_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     square = torch.ones(num_keys, num_keys).triu(1).bool()
     after_the_prefix = ~attnbook.length_mask(prefix_lens, (len(prefix_lens), 1, num_keys))
@@ -109,18 +111,18 @@ def _prefix(prefix_lens: Tensor, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="It is no better than a causal model: the question's first words are read blindly.",
-    fix="open the prefix for every query: join both rules by `|`.",
+    symptom="It is only a causal model: the question's first words do not attend to the others.",
+    fix="make the prefix visible to every query: combine both rules by `|`.",
 )
 def the_prefix_is_causal_too(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """the prefix is never used, and its queries do not attend to what comes after them in it."""
+    """the mask is only causal: queries in the prefix do not attend to the keys after them in it."""
     return past(num_queries, num_keys).repeat(len(prefix_lens), 1, 1)
 
 
 @task.bug(
-    symptom="What is written forgets what it wrote before.",
+    symptom="The model does not attend to the tokens that it wrote itself.",
     origin="a common mistake: other rules are joined by `&`",
-    fix="join both rules by `|`: a key is visible if the prefix or the order shows it.",
+    fix="combine both rules by `|`: visible is what is in the prefix, or not after the query.",
 )
 def joined_by_and(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """both rules must hold, so nothing outside of the prefix is ever visible."""
@@ -137,17 +139,17 @@ def only_the_prefix_is_visible(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 
 @task.bug(
-    symptom="The loss is far too low: the question has read the answer, and passes it on.",
-    fix="show the prefix's queries the prefix only: compare the keys' positions, not theirs.",
+    symptom="The loss is far too low: tokens of the question attend to the answer, and pass it on.",
+    fix="compare the keys' positions with `prefix_lens`, not the queries' positions.",
 )
 def the_prefix_sees_all(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """queries in the prefix attend to all keys, those after the prefix, too."""
+    """queries in the prefix attend to all keys, even to those after the prefix."""
     inside = _prefix(prefix_lens, num_keys)[:, 0, num_keys - num_queries :, None]
     return inside | past(num_queries, num_keys)
 
 
 @task.bug(
-    symptom="The first word of the answer is guessed without a fault.",
+    symptom="The first word of the answer is predicted perfectly: the model attends to it.",
     fix="compare with `<`: positions count from 0.",
 )
 def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -156,8 +158,8 @@ def a_prefix_one_key_too_long(prefix_lens: Tensor, num_queries: int, num_keys: i
 
 
 @task.bug(
-    symptom="The last word of the question seems to be read late.",
-    fix="the prefix's last key is at `prefix_lens - 1`, and is visible.",
+    symptom="The earlier words of the question do not attend to its last word.",
+    fix="the prefix's last key is at `prefix_lens - 1`, and is visible to all queries.",
 )
 def a_prefix_one_key_too_short(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the prefix is one key too short."""
@@ -175,10 +177,8 @@ def counted_from_the_first_key(prefix_lens: Tensor, num_queries: int, num_keys: 
 
 
 @task.bug(
-    symptom=(
-        "The first row is right, and then each token attends to the one that it should predict."
-    ),
-    fix="stop at the own position: the next token is what is to be guessed.",
+    symptom="From the prefix's last token on, each attends to the token that it should predict.",
+    fix="stop at the query's own position: the next token is the one to predict.",
 )
 def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query sees the key after its own position, too."""
@@ -186,7 +186,7 @@ def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
 
 
 @task.bug(
-    symptom="Without a question the first word is NaN.",
+    symptom="With a prefix of 0, the first position attends to nothing, and its output is NaN.",
     fix="a query attends to its own position: compare by `<=`.",
 )
 def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
@@ -217,10 +217,10 @@ def the_first_examples_prefix_for_all(
 
 
 @task.bug(
-    symptom="With as many examples as tokens it runs, and each token has its own prefix.",
+    symptom="With as many examples as queries it runs, but each query has its own prefix.",
     fix="keep the lengths on the first axis: `prefix_lens[:, None, None]`.",
 )
 def lengths_on_the_axis_of_queries(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
-    """lengths lie on the axis of queries, one for each of them, where they belong to examples."""
+    """lengths are on the axis of queries, one for each query, but they belong to the examples."""
     visible = (torch.arange(num_keys) < prefix_lens[:, None]) | past(num_queries, num_keys)
     return visible.expand(len(prefix_lens), -1, -1)

@@ -23,8 +23,8 @@ by_hand = ListTask(
         "Write `previous_score(weights)`: one head's weights, a list of rows. "
         "`weights[query][key]` is the weight that a query gives to a key; there are as many keys "
         "as queries, all counted from 0. Return one number: the mean weight on the key just "
-        "before the query, over all queries that have one, from query 1 on. Where there is only "
-        "one query, return 0."
+        "before the query, over all queries except query 0, which has no key before it. Where "
+        "there is only one query, return 0."
     ),
     starter="def previous_score(weights):\n    ...",
 )
@@ -75,13 +75,15 @@ def in_a_loop(weights: Rows) -> float:
     return total / (len(weights) - 1)
 
 
-@by_hand.solution("rows from 1 on meet keys from 0 on; a denominator of at least 1 does no harm.")
+@by_hand.solution(
+    "row 1 is paired with key 0, row 2 with key 1; `max(…, 1)` avoids a division by 0."
+)
 def rows_with_their_keys(weights: Rows) -> float:
     picked = [row[key] for key, row in enumerate(weights[1:])]
     return sum(picked) / max(len(picked), 1)
 
 
-@by_hand.solution("the mean moves a little with each query.")
+@by_hand.solution("it is a running mean: each weight changes it by `(weight - mean) / count`.")
 def a_running_mean(weights: Rows) -> float:
     mean = 0.0
     for query in range(1, len(weights)):
@@ -91,7 +93,7 @@ def a_running_mean(weights: Rows) -> float:
 
 @by_hand.bug(fix="divide by `len(weights) - 1`: query 0 has no key before it.")
 def query_0_is_counted(weights: Rows) -> float:
-    """the sum is divided by all queries, query 0 among them, which has no key before it."""
+    """the sum is divided by the number of all queries, but query 0 has no key before it."""
     return sum(_before(weights)) / len(weights)
 
 
@@ -107,9 +109,11 @@ def own_key_is_taken(weights: Rows) -> float:
     return _mean([weights[i][i] for i in range(1, len(weights))])
 
 
-@by_hand.bug(fix="queries come first, `weights[query][key]`, and the key before is one less.")
+@by_hand.bug(
+    fix="the query comes first, `weights[query][key]`, and the key before it is `query - 1`."
+)
 def rows_and_columns_exchanged(weights: Rows) -> float:
-    """row and column are exchanged: it is the weight on the key just after the query."""
+    """row and column are exchanged, which gives the weight on the key just after the query."""
     return _mean([weights[i - 1][i] for i in range(1, len(weights))])
 
 
@@ -119,7 +123,7 @@ def highest_weight_only(weights: Rows) -> float:
     return max(_before(weights)) if len(weights) > 1 else 0.0
 
 
-@by_hand.bug(fix="divide the sum by how many queries have a key before them.")
+@by_hand.bug(fix="divide the sum by the number of queries that have a key before them.")
 def never_divided(weights: Rows) -> float:
     """the weights are added up, and not averaged."""
     return sum(_before(weights))
@@ -127,11 +131,11 @@ def never_divided(weights: Rows) -> float:
 
 @by_hand.bug(fix="return 0 where there is only one query.")
 def nothing_divided_by_nothing(weights: Rows) -> float:
-    """the mean of nothing is taken where there is only one query."""
+    """where there is only one query, 0 is divided by 0."""
     return sum(_before(weights)) / (len(weights) - 1)
 
 
-@by_hand.bug(fix="take one weight of each row, that at `query - 1`, and not all before the query.")
+@by_hand.bug(fix="take only one weight of each row, the one at `query - 1`.")
 def all_earlier_keys(weights: Rows) -> float:
     """the weights on all earlier keys are added up, not only that on the one just before."""
     return _mean([sum(weights[i][:i]) for i in range(1, len(weights))])
@@ -149,20 +153,22 @@ def returned_inside_the_loop(weights: Rows) -> float:
     return _before(weights)[0] / (len(weights) - 1) if len(weights) > 1 else 0.0
 
 
-@by_hand.bug(fix="average the weights themselves: a head may attend there with half its weight.")
+@by_hand.bug(
+    fix="average the weights themselves: a head may give that key only half of its weight."
+)
 def hits_are_counted(weights: Rows) -> float:
-    """it counts how often the key before has the highest weight, and not how high it is."""
+    """it counts how often the key before has the highest weight, and does not average weights."""
     rows = [(weights[i], i - 1) for i in range(1, len(weights))]
     return _mean([1.0 if row.index(max(row)) == key else 0.0 for row, key in rows])
 
 
-@by_hand.bug(fix="add the weights up, and divide by how many they are.")
+@by_hand.bug(fix="add the weights up, and divide by their number.")
 def never_averaged(weights: Rows) -> list[float]:
     """the weights are collected in a list, and never averaged."""
     return _before(weights)
 
 
-@by_hand.bug(fix="begin with query 1, which has query 0's key before it.")
+@by_hand.bug(fix="begin with query 1: key 0 is just before it.")
 def begins_at_query_2(weights: Rows) -> float:
     """the loop begins one query too late, at query 2."""
     return _mean(_before(weights)[1:])

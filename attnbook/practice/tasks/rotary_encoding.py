@@ -34,17 +34,17 @@ task = Task(
     statement=(
         "Write `rotary_encoding(vectors, positions)`. `vectors`, queries or keys, has shape "
         "(batch, num_heads, num_positions, size) with an even size; `positions` "
-        "(num_positions,) says where they are, in whole numbers. Neighbouring numbers form a "
-        "pair: the numbers 2i and 2i + 1 of a vector at position p, call them a and b, are "
-        "turned by the angle t = p / 10000^(2i/size), which makes a · cos t - b · sin t and "
-        "a · sin t + b · cos t of them. The answer has the shape and dtype of `vectors`, which "
-        "stay as they are. Compute the angles in double precision: in single precision far "
-        "positions are wrong in their third decimal."
+        "(num_positions,) holds their positions, which are whole numbers. Neighbouring numbers "
+        "form a pair: the numbers 2i and 2i + 1 of a vector at position p, call them a and b, are "
+        "turned by the angle t = p / 10000^(2i/size), which gives a · cos t - b · sin t and "
+        "a · sin t + b · cos t. The answer has the shape and dtype of `vectors`, which stay as "
+        "they are. Compute the angles in double precision: in single precision far positions are "
+        "wrong in their third decimal."
     ),
     starter="def rotary_encoding(vectors, positions):\n    ...",
     laws=(
-        Law("Some vector has changed its length: a turn changes none.", _same_lengths),
-        Law("What is at position 0 does not stay as it is.", _still_at_zero),
+        Law("Some vector has changed its length, but turning must not change it.", _same_lengths),
+        Law("A vector at position 0 has changed; it must stay as it is.", _still_at_zero),
         Law(
             "The angles of far positions have too few digits: the numbers are a little off.", _exact
         ),
@@ -83,7 +83,9 @@ def the_package(vectors: Tensor, positions: Tensor) -> Tensor:
     return attnbook.rotary_encoding(vectors, positions)
 
 
-@task.solution("a pair is a complex number, and to turn it is to multiply by one of length 1.")
+@task.solution(
+    "a pair is a complex number; multiplying it by a complex number of length 1 turns it."
+)
 def complex_numbers(vectors: Tensor, positions: Tensor) -> Tensor:
     pairs = torch.view_as_complex(vectors.double().reshape(*vectors.shape[:-1], -1, 2))
     angles = angles_of(positions, vectors.shape[-1])
@@ -113,7 +115,7 @@ def pair_by_pair(vectors: Tensor, positions: Tensor) -> Tensor:
 
 
 @task.solution(
-    "-b, a, -d, c and so on is a quarter of a turn ahead, and the rest is cosine and sine."
+    "turned by 90°, a, b, c, d is -b, a, -d, c; the result is one · cos t plus the other · sin t."
 )
 def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor) -> Tensor:
     angles = angles_of(positions, vectors.shape[-1]).repeat_interleave(2, dim=-1)
@@ -176,7 +178,7 @@ def _turned(vectors: Tensor, angles: Tensor) -> Tensor:
     fix="turn each pair by its angle.",
 )
 def not_turned_at_all(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the vectors come back as they are."""
+    """the vectors are returned unchanged."""
     return vectors.clone()
 
 
@@ -206,10 +208,10 @@ def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="Vectors change their lengths, and equal distances give unequal scores.",
     origin="how-to-train-your-gpt#6",
-    fix="let the signs go with the angles: -b, a, -d, c for neighbours.",
+    fix="take the quarter turn between neighbours, like the angles: -b, a, -d, c.",
 )
 def halves_turned_by_the_angles_of_neighbours(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles are laid out for neighbours, and the quarter turn is taken between halves."""
+    """the angles are those of neighbours, but the quarter turn is taken between halves."""
     angles = angles_of(positions, vectors.shape[-1]).repeat_interleave(2, dim=-1)
     first, second = vectors.double().chunk(2, dim=-1)
     ahead = torch.cat([-second, first], dim=-1)
@@ -217,8 +219,8 @@ def halves_turned_by_the_angles_of_neighbours(vectors: Tensor, positions: Tensor
 
 
 @task.bug(
-    symptom="Queries and keys turned by two libraries do not meet.",
-    fix="make a · cos t - b · sin t of the first, and a · sin t + b · cos t of the second.",
+    symptom="Queries that are turned here do not match keys that are turned by another library.",
+    fix="the first number becomes a · cos t - b · sin t, and the second a · sin t + b · cos t.",
 )
 def turned_the_other_way(vectors: Tensor, positions: Tensor) -> Tensor:
     """the signs of the sines are exchanged, and every pair is turned the other way."""
@@ -238,11 +240,11 @@ def the_first_overwritten_too_soon(vectors: Tensor, positions: Tensor) -> Tensor
 
 
 @task.bug(
-    symptom="Position 0, where nothing should turn, is turned by a quarter.",
-    fix="multiply each number's own part by the cosine, and the other one's by the sine.",
+    symptom="Vectors at position 0, which should not turn, are turned by 90°.",
+    fix="multiply each number itself by the cosine, and the other one of its pair by the sine.",
 )
 def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the sine is where the cosine should be, and the cosine where the sine should."""
+    """the sine is where the cosine should be, and the cosine where the sine should be."""
     angles = angles_of(positions, vectors.shape[-1])
     a, b = vectors.double()[..., 0::2], vectors.double()[..., 1::2]
     cos, sin = angles.sin(), angles.cos()
@@ -259,7 +261,7 @@ def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="Scores depend on where a pair of words is, not only on how far apart.",
+    symptom="Scores depend on where two words are, not only on how far apart they are.",
     fix="multiply: a rotary encoding turns vectors, and adds nothing to them.",
 )
 def added(vectors: Tensor, positions: Tensor) -> Tensor:
@@ -272,16 +274,16 @@ def added(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.bug(
     symptom="Heads are distinguished, but positions are not.",
     origin="a common mistake: code for (batch, num_positions, num_heads, size)",
-    fix="let the angles be along axis 2, that of positions.",
+    fix="let the angles vary along axis 2, that of positions.",
 )
 def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles are laid along the axis of heads, as if it were the axis of positions."""
+    """the angles vary along the axis of heads, as if it were the axis of positions."""
     return _turned(vectors, angles_of(positions, vectors.shape[-1])[:, None])
 
 
 @task.bug(
-    symptom="With a model in half precision, queries and values no longer have one dtype.",
-    fix="end with `.to(vectors.dtype)`: cosines and sines are wider than the vectors.",
+    symptom="With a model in half precision, queries and values no longer have the same dtype.",
+    fix="end with `.to(vectors.dtype)`: cosines and sines have a higher precision than these.",
 )
 def left_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
     """half-precision vectors come back in single precision, that of the sines and cosines."""
@@ -291,9 +293,9 @@ def left_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Far from the beginning, equal distances give unequal scores.",
-    fix="use `.double()` for positions and speeds, and narrow only cosines and sines.",
+    fix="use `.double()` for positions and speeds, and convert only cosines and sines.",
 )
 def angles_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles are computed in single precision, which has seven digits for all their turns."""
+    """the angles are computed in single precision: seven digits are too few for large angles."""
     speeds = 10000 ** -(torch.arange(0, vectors.shape[-1], 2) / vectors.shape[-1])
     return _turned(vectors, positions[:, None] * speeds)

@@ -33,13 +33,13 @@ task = Task(
         "scores, over the keys, gives its weights; its output is the average of the values with "
         "these weights, so the output has shape (batch, num_queries, value_size). `valid_lens`, "
         "(batch,), says how many keys of each example, from the first, may be seen; None means "
-        "all. What finite numbers padding holds, be it 1e30, never matters. Where a length is 0, "
-        "the output is 0."
+        "all. Padding may hold any finite numbers, even 1e30, and must not change the output. "
+        "Where a length is 0, the output is 0."
     ),
     starter="def scaled_dot_attention(queries, keys, values, valid_lens=None):\n    ...",
     laws=(
         Law(
-            "Some output is smaller or larger than all values: it is no average of them.",
+            "Some output is smaller or larger than all values, so it is not an average of them.",
             _lies_among_the_values,
         ),
     ),
@@ -124,7 +124,7 @@ def the_package(
 
 
 @task.solution(
-    "torch's own divides by the root of the last axis too; empty rows are cleared after."
+    "torch's own also divides by the root of a query's size; empty rows are set to 0 afterwards."
 )
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
     if valid_lens is None:
@@ -135,7 +135,7 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths 
     return output.masked_fill(empty, 0)
 
 
-@task.solution("each query takes its visible keys by themselves; where there are none, zeros stay.")
+@task.solution("each query uses only its visible keys; where there are none, the output stays 0.")
 def query_by_query(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
@@ -149,7 +149,7 @@ def query_by_query(
     return output
 
 
-@task.solution("scaling queries and keys by the fourth root each is scaling their product by √d.")
+@task.solution("dividing queries and keys by the fourth root of d divides their product by √d.")
 def by_fourth_roots(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
@@ -219,7 +219,7 @@ def division_by_the_size(
 
 
 @task.bug(
-    symptom="Each query takes one value and leaves the others.",
+    symptom="Each query's output is nearly one of the values, and the others hardly count.",
     fix="divide by the root: `scores / math.sqrt(…)`, not `scores * math.sqrt(…)`.",
 )
 def multiplied_by_the_root(
@@ -242,7 +242,7 @@ def root_of_the_number_of_keys(
 
 
 @task.bug(
-    symptom="With longer values the weights change, though no query and no key did.",
+    symptom="Where value_size changes, the weights change, though queries and keys stay the same.",
     origin="`whose d` is asked in threads such as bert_language_understanding#9",
     fix="take the size of a query, `queries.shape[-1]`: values have no part in the scores.",
 )
@@ -278,7 +278,7 @@ def cosine_in_place_of_the_product(
 
 @task.bug(
     symptom="The output holds keys, or has their size.",
-    fix="multiply the weights by `values`: keys have done their part in the scores.",
+    fix="multiply the weights by `values`: keys are only used for the scores.",
 )
 def keys_are_pooled(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
@@ -296,7 +296,7 @@ def keys_are_pooled(
 def softmax_over_the_queries(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """the softmax is taken over the queries, so that each key shares itself out."""
+    """the softmax is taken over the queries, so that the weights of each key sum to 1."""
     scores = scale(queries, keys)
     return scores.softmax(1).masked_fill(where_padding(scores, valid_lens), 0) @ values
 
@@ -328,12 +328,12 @@ def masked_after_the_softmax(
 @task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
-    fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
+    fix="set fully masked rows to 0: where every score is -inf, the softmax is 0/0.",
 )
 def nothing_seen_is_nan(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """padding is filled with -inf, and nobody thinks of an example that is all padding."""
+    """padding is filled with -inf, and an example that is all padding is not handled."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), -math.inf).softmax(-1) @ values
 
@@ -341,18 +341,18 @@ def nothing_seen_is_nan(
 @task.bug(
     symptom="One example of the batch is empty, and its output is the average of its padding.",
     origin="Dive into Deep Learning and its descendants",
-    fix="clear fully masked rows: equal scores share the weight, however low they are.",
+    fix="set fully masked rows to 0: equal scores share the weight, however low they are.",
 )
 def nothing_seen_is_an_average(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """padding is filled with a low number such as -1e6, and where all is padding, it is visible."""
+    """padding is filled with a low number such as -1e6; where all are padding, they are visible."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), -1e6).softmax(-1) @ values
 
 
 @task.bug(
-    symptom="A little attention goes to padding, at the same position in each example.",
+    symptom="In each example, a little attention goes to the first key of its padding.",
     fix="positions count from 0: a key is padding if its position is at least the length, `>=`.",
 )
 def one_key_of_padding_is_seen(
@@ -381,7 +381,7 @@ def the_last_key_is_hidden(
 def padding_scores_zero(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """the scores of padding are set to 0, which is no low score."""
+    """the scores of padding are set to 0, which is not a low score."""
     scores = scale(queries, keys)
     return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1) @ values
 
@@ -394,7 +394,7 @@ def padding_scores_zero(
 def keys_not_transposed(
     queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
 ) -> Tensor:
-    """the keys are not transposed, so that rows of queries meet columns of keys."""
+    """the keys are not transposed, so that rows of queries are multiplied by columns of keys."""
     scores = queries @ keys / math.sqrt(queries.shape[-1])
     return weigh(scores, valid_lens) @ values
 
@@ -441,10 +441,10 @@ by_hand = ListTask(
     in_torch=task,
     statement=(
         "Write `attend(query, keys, values)`: `query` is a vector, a list of numbers; `keys` is a "
-        "list of vectors of that size, and `values` a list of as many vectors, maybe of another "
-        "size. A score is the dot product of query and key, divided by the root of the query's "
-        "size. A softmax of the scores gives the weights; it must hold for scores of 1000 and of "
-        "-1000. Return the sum of the value vectors, each times its weight: a list."
+        "list of vectors of that size, and `values` a list of as many vectors, which may have "
+        "another size. A score is the dot product of query and key, divided by the root of the "
+        "query's size. A softmax of the scores gives the weights; it must also work for scores of "
+        "1000 and of -1000. Return the sum of the value vectors, each times its weight: a list."
     ),
     starter="import math\n\ndef attend(query, keys, values):\n    ...",
 )
@@ -486,7 +486,7 @@ def stage_by_stage(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(weights, values)
 
 
-@by_hand.solution("the query may be divided by the root before it meets a key.")
+@by_hand.solution("the query is divided by the root before its dot products with the keys.")
 def query_scaled_first(query: Row, keys: Rows, values: Rows) -> Row:
     scaled = [q * len(query) ** -0.5 for q in query]
     return _pool(_softmax([_dot(scaled, key) for key in keys]), values)
@@ -530,15 +530,17 @@ def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(_softmax(_scores(query, keys)), keys)
 
 
-@by_hand.bug(fix="subtract `max(scores)` from each score before `math.exp`: it cancels.")
+@by_hand.bug(
+    fix="subtract `max(scores)` from each score before `math.exp`: this changes no weight."
+)
 def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
-    """no maximum is subtracted, so that powers overflow, or all vanish."""
+    """no maximum is subtracted, so that powers overflow, or are all 0."""
     powers = [math.exp(score) for score in _scores(query, keys)]
     return _pool([power / sum(powers) for power in powers], values)
 
 
 @by_hand.bug(
-    fix="make weights of the scores first: their powers of e, divided by the sum of these."
+    fix="turn the scores into weights first: divide their powers of e by the sum of these powers."
 )
 def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores themselves are used as weights, without a softmax."""
@@ -547,41 +549,45 @@ def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
 
 @by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
 def powers_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
-    """the powers of e are not divided by their sum, so that they are no shares."""
+    """the powers of e are not divided by their sum, so that they do not sum to 1."""
     scores = _scores(query, keys)
     return _pool([math.exp(score - max(scores)) for score in scores], values)
 
 
-@by_hand.bug(fix="add up all values by their weights: the best key gets most, not all.")
+@by_hand.bug(
+    fix="add up all values, each times its weight: the best key gets most of the weight, not all."
+)
 def the_best_key_only(query: Row, keys: Rows, values: Rows) -> Row:
     """the value of the key with the highest score is returned, and the others never count."""
     scores = [_dot(query, key) for key in keys]
     return values[scores.index(max(scores))]
 
 
-@by_hand.bug(fix="subtract the maximum below the fraction bar, too: then it cancels.")
+@by_hand.bug(fix="subtract the maximum in the denominator, too: then it cancels.")
 def maximum_subtracted_above_only(query: Row, keys: Rows, values: Rows) -> Row:
-    """the maximum is subtracted above the fraction bar only, where it does not cancel."""
+    """the maximum is subtracted in the numerator only, so it does not cancel."""
     scores = _scores(query, keys)
     total = sum(math.exp(score) for score in scores)
     return _pool([math.exp(score - max(scores)) / total for score in scores], values)
 
 
-@by_hand.bug(fix="subtract the maximum from the score, `score - highest`, not the other way round.")
+@by_hand.bug(
+    fix="subtract the maximum from the score, `score - highest`, not the score from the maximum."
+)
 def turned_round(query: Row, keys: Rows, values: Rows) -> Row:
-    """the sign of the scores is turned, and the highest gets the smallest weight."""
+    """the scores have the opposite sign, so that the highest gets the smallest weight."""
     return _pool(_softmax([-score for score in _scores(query, keys)]), values)
 
 
-@by_hand.bug(fix="divide by `/`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide with `/`, not with `//`: `power / sum(powers)`.")
 def divided_by_two_strokes(query: Row, keys: Rows, values: Rows) -> Row:
-    """the powers are divided by `//`, which drops everything after the point."""
+    """the powers are divided with `//`, which drops everything after the decimal point."""
     return _pool([weight // 1 for weight in _softmax(_scores(query, keys))], values)
 
 
 @by_hand.bug(fix="begin each key's sum with 0, inside the loop over the keys.")
 def sum_not_reset(query: Row, keys: Rows, values: Rows) -> Row:
-    """the sum of a dot product goes on with the next key, where it should begin with 0."""
+    """the sum of one dot product is continued with the next key, but should begin at 0 again."""
     scores = _scores(query, keys)
     return _pool(_softmax([sum(scores[: i + 1]) for i in range(len(keys))]), values)
 
@@ -596,7 +602,7 @@ def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
     fix="let the search for the highest score begin with the first one, or take `max(scores)`."
 )
 def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
-    """the search for the highest score begins at 0, and with lower scores all powers vanish."""
+    """the search for the highest score begins at 0, so the powers of far lower scores are all 0."""
     scores = _scores(query, keys)
     powers = [math.exp(score - max(0.0, *scores)) for score in scores]
     return _pool([power / sum(powers) for power in powers], values)

@@ -20,9 +20,9 @@ by_hand = ListTask(
     in_torch=kernel_pool,
     draws="score",
     statement=(
-        "Write `score(query, key)`: two vectors, lists of one length, become one number. It "
-        "is 0 where they are equal, and lower the farther they are apart: minus the sum of "
-        "their squared differences, divided by 2."
+        "Write `score(query, key)`: it takes two vectors, lists of the same length, and returns "
+        "one number. This score is 0 where the vectors are equal, and lower the farther they are "
+        "apart: minus the sum of their squared differences, divided by 2."
     ),
     starter="def score(query, key):\n    ...",
 )
@@ -38,10 +38,10 @@ by_hand.case("vectors of 12 numbers")(
 )
 
 
-by_hand.solution("it is the sentence itself.")(parts.score)
+by_hand.solution("it follows the task's text.")(parts.score)
 
 
-@by_hand.solution("each number takes off its own half of a square.")
+@by_hand.solution("each component subtracts half of its squared difference.")
 def number_by_number(query: Row, key: Row) -> float:
     total = 0.0
     for i in range(len(query)):
@@ -49,13 +49,15 @@ def number_by_number(query: Row, key: Row) -> float:
     return total
 
 
-@by_hand.solution("(q - k)² is q² - 2qk + k², so it is the dot product less half of both squares.")
+@by_hand.solution(
+    "(q - k)² is q² - 2qk + k², so the score is the dot product minus half of each square."
+)
 def by_dot_products(query: Row, key: Row) -> float:
     dot = sum(q * k for q, k in zip(query, key, strict=True))
     return dot - sum(q * q for q in query) / 2 - sum(k * k for k in key) / 2
 
 
-@by_hand.solution("a distance's square is what is under its root.")
+@by_hand.solution("the square of the distance is the sum of the squared differences.")
 def by_the_distance(query: Row, key: Row) -> float:
     distance = math.sqrt(sum(d * d for d in _differences(query, key)))
     return -(distance**2) / 2
@@ -67,7 +69,7 @@ def the_dot_product(query: Row, key: Row) -> float:
     return sum(q * k for q, k in zip(query, key, strict=True))
 
 
-@by_hand.bug(fix="put a minus before the sum: a large distance must score low.")
+@by_hand.bug(fix="put a minus before the sum: a large distance must give a low score.")
 def no_minus(query: Row, key: Row) -> float:
     """the minus is missing, and scores grow with the distance."""
     return sum(d**2 for d in _differences(query, key)) / 2
@@ -85,19 +87,19 @@ def root_taken(query: Row, key: Row) -> float:
     return -math.sqrt(sum(d**2 for d in _differences(query, key))) / 2
 
 
-@by_hand.bug(fix="square each difference, instead of `abs`.")
+@by_hand.bug(fix="square each difference, instead of taking its `abs`.")
 def abs_in_place_of_squares(query: Row, key: Row) -> float:
     """absolute differences are summed instead of squares."""
     return -sum(abs(d) for d in _differences(query, key)) / 2
 
 
-@by_hand.bug(fix="go through all numbers, and add up their squares.")
+@by_hand.bug(fix="loop over all components, and add up the squares of their differences.")
 def the_first_number_only(query: Row, key: Row) -> float:
     """only the first numbers are compared."""
     return -((query[0] - key[0]) ** 2) / 2
 
 
-@by_hand.bug(fix="divide the sum by 2, and not by how many numbers there are.")
+@by_hand.bug(fix="divide the sum by 2 only, and not by the number of components, too.")
 def mean_of_the_squares(query: Row, key: Row) -> float:
     """the squares are averaged over the vector, not summed."""
     return -sum(d**2 for d in _differences(query, key)) / len(query) / 2
@@ -115,7 +117,7 @@ def square_of_the_sum(query: Row, key: Row) -> float:
     return -(sum(_differences(query, key)) ** 2) / 2
 
 
-@by_hand.bug(fix="leave `math.exp` to the softmax: a score is what goes into it.")
+@by_hand.bug(fix="leave `math.exp` to the softmax: a score is its input.")
 def the_kernel_itself(query: Row, key: Row) -> float:
     """the power of e is taken already: that is the kernel, and the score is its exponent."""
     return math.exp(-sum(d**2 for d in _differences(query, key)) / 2)
@@ -127,7 +129,7 @@ def halved_before_the_square(query: Row, key: Row) -> float:
     return -sum((d / 2) ** 2 for d in _differences(query, key))
 
 
-@by_hand.bug(fix="divide by `/`: a half of an odd number is no whole one.")
+@by_hand.bug(fix="divide with `/`, not with `//`: half of an odd number is not a whole number.")
 def divided_by_two_strokes(query: Row, key: Row) -> float:
-    """the division is `//`, which goes down to a whole number."""
+    """the division is `//`, which rounds down to a whole number."""
     return -sum(d**2 for d in _differences(query, key)) // 2

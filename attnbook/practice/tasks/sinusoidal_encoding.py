@@ -41,7 +41,7 @@ task = Task(
     starter="def sinusoidal_encoding(num_positions, size):\n    ...",
     laws=(
         Law("The squares of the two numbers of some pair do not sum to 1.", _circles),
-        Law("Position 0 is not 0, 1, 0, 1 and so on.", _begins_at_zero),
+        Law("The encoding of position 0 is not 0, 1, 0, 1 and so on.", _begins_at_zero),
         Law(
             "The angles of far positions have too few digits: the numbers are a little off.", _exact
         ),
@@ -77,7 +77,9 @@ def column_by_column(num_positions: int, size: int) -> Tensor:
     return torch.stack(columns, dim=1).float()
 
 
-@task.solution("a power of 10000 is a power of e, and there is one sine more in an odd size.")
+@task.solution(
+    "a power of 10000 is a power of e; with an odd size there is one more sine than cosines."
+)
 def filled_in_steps_of_two(num_positions: int, size: int) -> Tensor:
     speeds = torch.exp(torch.arange(0, size, 2).double() * (-math.log(10000) / size))
     angles = torch.outer(torch.arange(num_positions).double(), speeds)
@@ -95,7 +97,7 @@ def sines_only(num_positions: int, size: int) -> Tensor:
     return torch.sin(angles + number % 2 * (math.pi / 2)).float()
 
 
-@task.solution("the cosine and the sine are the two parts of a number that goes round in a circle.")
+@task.solution("the cosine and the sine are the two parts of a complex number of length 1.")
 def on_a_circle(num_positions: int, size: int) -> Tensor:
     speeds = 10000 ** -(torch.arange(0, size, 2).double() / size)
     angles = torch.arange(num_positions).double()[:, None] * speeds
@@ -156,17 +158,17 @@ def one_speed_for_all_pairs(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Neighbouring positions have almost the same code.",
+    symptom="Neighbouring positions have almost the same encoding.",
     fix="take 10000 to the power of 2i/size before you divide.",
 )
 def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
-    """the power is forgotten, and all positions are divided by 10000."""
+    """the exponent is missing, and all positions are divided by 10000."""
     return _encoded(_positions(num_positions).expand(-1, len(_exponents(size))) / 10000, size)
 
 
 @task.bug(
     symptom="Distant positions look the same sooner than they should.",
-    fix="write 10000, or 10_000, where you count zeros.",
+    fix="write 10000, or 10_000, whose zeros are easier to count.",
 )
 def a_zero_forgotten(num_positions: int, size: int) -> Tensor:
     """the base is 1000, not 10000."""
@@ -183,18 +185,18 @@ def the_cosine_first(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="A model that was trained elsewhere loses its sense of order here.",
+    symptom="A model that was trained elsewhere confuses positions here.",
     origin="a convention of other code",
     fix="put each sine and its cosine side by side.",
 )
 def sines_and_cosines_in_halves(num_positions: int, size: int) -> Tensor:
-    """all sines come first and then all cosines: right with weights trained so, not here."""
+    """all sines come before all cosines: right for weights that were trained so, but not here."""
     angles = _positions(num_positions) / 10000 ** _exponents(size)
     return torch.cat([angles.sin(), angles.cos()[:, : size // 2]], dim=1).float()
 
 
 @task.bug(
-    symptom="The slowest wave comes back after 600 positions, and should take almost 63,000.",
+    symptom="For large sizes, the slowest wave repeats after 600 positions, not almost 63,000.",
     fix="double i in the exponent: 2i/size grows from 0 almost to 1.",
 )
 def the_exponent_not_doubled(num_positions: int, size: int) -> Tensor:
@@ -212,7 +214,7 @@ def the_exponent_doubled_twice(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="Moving by some positions is no longer a turn of each pair.",
+    symptom="A shift by some positions no longer turns each pair by an angle.",
     fix="use 2i for both numbers of a pair: `number // 2 * 2`.",
 )
 def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
@@ -222,7 +224,7 @@ def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
 
 
 @task.bug(
-    symptom="A cached decoder and a fresh one disagree by one position.",
+    symptom="A decoder with a cache and one without it differ by one position.",
     fix="count from 0: `torch.arange(num_positions)`.",
 )
 def counted_from_one(num_positions: int, size: int) -> Tensor:
@@ -235,7 +237,7 @@ def counted_from_one(num_positions: int, size: int) -> Tensor:
     fix="cut the cosines to `size // 2` columns before you write them.",
 )
 def no_room_for_the_last_cosine(num_positions: int, size: int) -> Tensor:
-    """as many cosines as sines are written, and an odd size has room for one less."""
+    """as many cosines as sines are written, but an odd size has room for one cosine less."""
     angles = _positions(num_positions) / 10000 ** _exponents(size)
     encoding = torch.zeros(num_positions, size)
     encoding[:, 0::2], encoding[:, 1::2] = angles.sin(), angles.cos()
@@ -247,7 +249,7 @@ def no_room_for_the_last_cosine(num_positions: int, size: int) -> Tensor:
     fix="use `.double()` for positions and speeds, and `.float()` at the very end.",
 )
 def angles_in_single_precision(num_positions: int, size: int) -> Tensor:
-    """the angles are computed in single precision, which has seven digits for all their turns."""
+    """the angles are computed in single precision: seven digits are too few for large angles."""
     angles = _positions(num_positions).float() / 10000 ** _exponents(size).float()
     return _encoded(angles, size)
 
@@ -266,10 +268,10 @@ by_hand = ListTask(
     name="sinusoidal-encoding-by-hand",
     in_torch=task,
     statement=(
-        "Write `encoding(position, size)`: two whole numbers, the first counted from 0, become a "
-        "list of `size` numbers. They form pairs, which count from 0 as well. Pair i holds the "
-        "sine and then the cosine of `position / 10000**(2 * i / size)`, side by side. An odd "
-        "size ends with a sine."
+        "Write `encoding(position, size)`: it takes two whole numbers, where positions count from "
+        "0, and returns a list of `size` numbers. These form pairs, which count from 0 as well. "
+        "Pair i holds the sine and then the cosine of `position / 10000**(2 * i / size)`, side by "
+        "side. An odd size ends with a sine."
     ),
     starter="import math\n\ndef encoding(position, size):\n    ...",
 )
@@ -283,7 +285,7 @@ by_hand.case("position 1000")(lambda: (1000, 4))
 by_hand.case("12 numbers")(lambda: (7, 12))
 
 
-@by_hand.solution("each number has its pair, `number // 2`, and is a sine or a cosine by turns.")
+@by_hand.solution("each number belongs to pair `number // 2`; sines and cosines alternate.")
 def number_by_number(position: int, size: int) -> Row:
     numbers = []
     for number in range(size):
@@ -316,7 +318,7 @@ def sines_only_by_hand(position: int, size: int) -> Row:
 
 @by_hand.bug(fix="divide the position by `10000**(2 * i / size)`, which grows from pair to pair.")
 def one_speed_for_all_pairs_by_hand(position: int, size: int) -> Row:
-    """all angles are the position itself: nothing divides it, or a power that `//` makes 1."""
+    """all angles are the position itself: it is divided by nothing, or by 1 because of a `//`."""
     return _encoded_of_lists([float(position)] * size, size)
 
 
@@ -342,14 +344,14 @@ def sines_and_cosines_in_halves_by_hand(position: int, size: int) -> Row:
     return numbers[0::2] + numbers[1::2]
 
 
-@by_hand.bug(fix="double i in the power: `2 * i / size` grows from 0 almost to 1.")
+@by_hand.bug(fix="double i in the exponent: `2 * i / size` grows from 0 almost to 1.")
 def the_exponent_not_doubled_by_hand(position: int, size: int) -> Row:
     return _encoded_of_lists([position / 10000 ** (i / size) for i in range(size)], size)
 
 
-@by_hand.bug(fix="let i count pairs, 0, 1, 2: where it counts in steps of two, it is 2i already.")
+@by_hand.bug(fix="let i count pairs, 0, 1, 2: an index that counts in steps of two is 2i already.")
 def the_exponent_doubled_twice_by_hand(position: int, size: int) -> Row:
-    """the power is 4i/size: what counts in steps of two is 2i already, and is doubled again."""
+    """the exponent is 4i/size: an index in steps of two is 2i already, and is doubled again."""
     return _encoded_of_lists([position / 10000 ** (4 * i / size) for i in range(size)], size)
 
 
@@ -366,20 +368,18 @@ def counted_from_one_by_hand(position: int, size: int) -> Row:
 
 @by_hand.bug(fix="leave out the last cosine where the size is odd: `numbers[:size]`.")
 def no_room_for_the_last_cosine_by_hand(position: int, size: int) -> Row:
-    """the last sine has its cosine with it, and an odd size has no room for that."""
+    """an odd size ends with a sine, but the cosine of that pair is returned, too."""
     return _encoded_of_lists([position / 10000 ** (i / size) for i in range(0, size, 2)], size + 1)
 
 
-@by_hand.bug(
-    fix="go on to the last sine where the size is odd: there are `(size + 1) // 2` of them."
-)
+@by_hand.bug(fix="include the last sine where the size is odd: there are `(size + 1) // 2` sines.")
 def the_last_sine_forgotten(position: int, size: int) -> Row:
     """only whole pairs are made, and the last sine of an odd size is missing."""
     angles = [position / 10000 ** (2 * i / size) for i in range(size // 2)]
     return _encoded_of_lists(angles, size)
 
 
-@by_hand.bug(fix="divide by `/`: an angle need not be a whole number.")
+@by_hand.bug(fix="divide with `/`, not with `//`: an angle need not be a whole number.")
 def divided_by_two_strokes(position: int, size: int) -> Row:
-    """the position is divided by `//`, which drops everything after the point."""
+    """the position is divided with `//`, which drops everything after the decimal point."""
     return _encoded_of_lists([position // 10000 ** (2 * i / size) for i in range(size)], size)

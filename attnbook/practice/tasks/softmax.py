@@ -23,9 +23,9 @@ task = Task(
     statement=(
         "Write `softmax(scores)`. `scores` has shape (batch, num_queries, num_keys). Give a new "
         "tensor of the same shape and type: $e^{score}$, divided by the sum of these powers over "
-        "all keys of the same query. So each row, one query's, sums to 1. It must also hold for "
-        "scores of 1000, and where scores are 1000 apart, in a row or between rows. The caller's "
-        "`scores` stay as they are."
+        "all keys of the same query. So each row, which belongs to one query, sums to 1. The "
+        "result must also be correct for scores of 1000, and where scores are 1000 apart, in a row "
+        "or between rows. The caller's `scores` stay as they are."
     ),
     starter="def softmax(scores):\n    ...",
     laws=(Law("Some row of weights does not sum to 1.", _no_row_sums_to_another_number),),
@@ -55,7 +55,7 @@ task.case("half precision, where powers of 12 overflow")(
 task.case("6 examples of 9 queries, 131 keys")(lambda: (normal(6, 9, 131),))
 
 
-@task.solution("it is the book's own, for which all keys are visible without lengths.")
+@task.solution("it is the book's own; without lengths, all keys are visible.")
 def the_package(scores: Tensor) -> Tensor:
     return attnbook.masked_softmax(scores)
 
@@ -65,13 +65,15 @@ def of_torch(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-@task.solution("it is the formula; a row's maximum, subtracted from all its scores, cancels.")
+@task.solution(
+    "it is the formula; subtracting a row's maximum from all its scores changes no weight."
+)
 def by_the_formula(scores: Tensor) -> Tensor:
     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
-@task.solution("it goes through the rows; each is divided by the sum of its own powers.")
+@task.solution("it loops over the rows, and divides each row's powers by their sum.")
 def row_by_row(scores: Tensor) -> Tensor:
     rows = [(row - row.max()).exp() for example in scores for row in example]
     return torch.stack([row / row.sum() for row in rows]).reshape(scores.shape)
@@ -84,7 +86,7 @@ def by_logarithms(scores: Tensor) -> Tensor:
     return (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
 
 
-@task.solution("attention that pools the rows of an identity matrix gives its own weights.")
+@task.solution("where the values are an identity matrix, the output of attention is its weights.")
 def pooled_identity(scores: Tensor) -> Tensor:
     identity = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(len(scores), -1, -1)
     return scaled_dot_product_attention(scores, identity, identity, scale=1.0)
@@ -134,17 +136,17 @@ def softmax_over_the_queries(scores: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="Rows sum to anything, and an example's weights change with its neighbours.",
+    symptom="Rows do not sum to 1, and an example's weights change with the other examples.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
     fix="always write `dim=-1`: without it torch takes the first of three axes.",
 )
 def softmax_over_the_batch(scores: Tensor) -> Tensor:
-    """the sum runs over the batch, which `nn.Softmax()` without `dim` does for three axes."""
+    """the sum runs over the batch, as for `nn.Softmax()` without `dim` on three axes."""
     return scores.softmax(dim=0)
 
 
 @task.bug(
-    symptom="All weights are too small, the smaller the larger the batch.",
+    symptom="All weights are too small, and the larger the batch, the smaller they are.",
     fix="sum over the last axis only: `dim=-1, keepdim=True`.",
 )
 def softmax_over_all_scores(scores: Tensor) -> Tensor:
@@ -155,10 +157,10 @@ def softmax_over_all_scores(scores: Tensor) -> Tensor:
 @task.bug(
     symptom="Training runs for a while, then everything is NaN.",
     origin="a notebook for Understanding Deep Learning",
-    fix="subtract each row's maximum before the power: it cancels, and nothing overflows.",
+    fix="subtract each row's maximum before you take powers: it cancels, and nothing overflows.",
 )
 def no_maximum_subtracted(scores: Tensor) -> Tensor:
-    """no maximum is subtracted, so that powers overflow to infinity, or all vanish."""
+    """no maximum is subtracted, so that powers overflow to infinity, or are all 0."""
     powers = scores.exp()
     return powers / powers.sum(dim=-1, keepdim=True)
 
@@ -168,7 +170,7 @@ def no_maximum_subtracted(scores: Tensor) -> Tensor:
     fix="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
 )
 def one_maximum_for_all_rows(scores: Tensor) -> Tensor:
-    """one maximum, the whole tensor's, say, is subtracted from all rows, and low rows vanish."""
+    """all rows have the same maximum subtracted, and in rows of low scores all powers are 0."""
     powers = (scores - scores.max()).exp()
     return powers / powers.sum(dim=-1, keepdim=True)
 
@@ -178,14 +180,14 @@ def one_maximum_for_all_rows(scores: Tensor) -> Tensor:
     fix="subtract one number from all scores of a query: the maximum over `dim=-1`.",
 )
 def maximum_over_the_queries(scores: Tensor) -> Tensor:
-    """the maximum is taken over the queries, so that each key's scores move by another number."""
+    """the maximum is taken over the queries, so a different number is subtracted for each key."""
     powers = (scores - scores.amax(dim=1, keepdim=True)).exp()
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
 @task.bug(
     symptom="Some weights are negative, others far above 1.",
-    fix="divide by the sum of the powers, not of the scores.",
+    fix="take the power of each score, and divide it by the sum of these powers.",
 )
 def divided_by_the_sum_of_scores(scores: Tensor) -> Tensor:
     """the scores themselves are divided by their sum, and no power is taken."""
@@ -197,13 +199,13 @@ def divided_by_the_sum_of_scores(scores: Tensor) -> Tensor:
     fix="let keys compete: divide by the sum over all keys of the query.",
 )
 def sigmoid_of_each_score(scores: Tensor) -> Tensor:
-    """each score goes through a sigmoid by itself, and keys do not share a weight of 1."""
+    """a sigmoid is applied to each score separately, and keys do not share a weight of 1."""
     return scores.sigmoid()
 
 
 @task.bug(
     symptom="All weights are negative, or 0.",
-    fix="take the power: `softmax`, where `log_softmax` is meant for a loss.",
+    fix="use `softmax`: `log_softmax` returns logarithms, which are meant for a loss.",
 )
 def logarithms_of_the_weights(scores: Tensor) -> Tensor:
     """the logarithms of the weights are returned."""
@@ -211,11 +213,11 @@ def logarithms_of_the_weights(scores: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="The weights are right; the scores printed after them have changed.",
+    symptom="The weights are right, but the caller's scores have changed afterwards.",
     fix="make a new tensor: `scores - maximum`, not `scores -= maximum`.",
 )
 def subtracted_in_place(scores: Tensor) -> Tensor:
-    """a step is taken in place, on the caller's own scores: `scores -= maximum`, for one."""
+    """a step changes the caller's own scores in place, such as `scores -= maximum`."""
     scores -= scores.max(dim=-1, keepdim=True).values
     return scores.softmax(dim=-1)
 
@@ -223,10 +225,10 @@ def subtracted_in_place(scores: Tensor) -> Tensor:
 @task.bug(
     symptom="It stops at the division: the sizes of two tensors do not match.",
     origin="a new reader's first try",
-    fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and so for `amax`.",
+    fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and the same for `amax`.",
 )
 def an_axis_lost(scores: Tensor) -> Tensor:
-    """a sum or a maximum over the keys loses their axis, and no longer fits its row."""
+    """a sum or a maximum over the keys loses their axis, and no longer fits the scores' shape."""
     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     return powers / powers.sum(dim=-1)
 
@@ -240,10 +242,10 @@ by_hand = ListTask(
     in_torch=task,
     draws="weights of what is seen",
     statement=(
-        "Write `softmax(scores)`: one query's scores, a list of numbers, become its weights. Each "
-        "weight is e to the power of its score, `math.exp(score)`, divided by the sum of all these "
-        "powers. It must also hold for scores of 1000, and for scores that are 1000 apart. The "
-        "caller's list stays as it is."
+        "Write `softmax(scores)`: it takes one query's scores, a list of numbers, and returns the "
+        "query's weights. Each weight is e to the power of its score, `math.exp(score)`, divided "
+        "by the sum of all these powers. The weights must also be correct for scores of 1000, and "
+        "for scores that are 1000 apart. The caller's list stays as it is."
     ),
     starter="import math\n\ndef softmax(scores):\n    ...",
 )
@@ -259,20 +261,22 @@ by_hand.case("scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0],))
 by_hand.case("12 scores")(lambda: ([x * 0.5 - 3 for x in range(12)],))
 
 
-@by_hand.solution("a row's maximum, subtracted from all its scores, cancels.")
+@by_hand.solution("subtracting the maximum from all scores changes no weight.")
 def by_the_formula_by_hand(scores: Row) -> Row:
     largest = max(scores)
     powers = [math.exp(score - largest) for score in scores]
     return [power / sum(powers) for power in powers]
 
 
-@by_hand.solution("each weight is 1 over the sum of all powers relative to its own.")
+@by_hand.solution(
+    "a weight is 1 divided by the sum of e^(other score - its own score) over all scores."
+)
 def seen_from_each_score(scores: Row) -> Row:
     weights = []
     for score in scores:
         total = 0.0
         for other in scores:
-            # More than 700 above it, and the weight is 0 in floating point.
+            # `math.exp` overflows above 709; at 700, the weight is 0 to 300 decimals.
             total += math.exp(min(other - score, 700))
         weights.append(1 / total)
     return weights
@@ -289,7 +293,7 @@ def by_logarithms_by_hand(scores: Row) -> Row:
     return [math.exp(score - largest - math.log(total)) for score in scores]
 
 
-@by_hand.bug(fix="subtract `max(scores)` from each score first: it cancels.")
+@by_hand.bug(fix="subtract `max(scores)` from each score first: this changes no weight.")
 def no_maximum_subtracted_by_hand(scores: Row) -> Row:
     """no maximum is subtracted, so that the powers of large scores overflow."""
     powers = [math.exp(score) for score in scores]
@@ -299,7 +303,7 @@ def no_maximum_subtracted_by_hand(scores: Row) -> Row:
 
 @by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
 def never_divided(scores: Row) -> Row:
-    """the powers are not divided by their sum, so that they are no shares."""
+    """the powers are not divided by their sum, so that they do not sum to 1."""
     largest = max(scores)
     return [math.exp(score - largest) for score in scores]
 
@@ -316,16 +320,18 @@ def divided_by_the_sum_of_scores_by_hand(scores: Row) -> Row:
     return [score / sum(scores) for score in scores]
 
 
-@by_hand.bug(fix="subtract the maximum from the score, `score - largest`, not the other way round.")
+@by_hand.bug(
+    fix="subtract the maximum from the score, `score - largest`, not the score from the maximum."
+)
 def turned_round(scores: Row) -> Row:
-    """the sign of the scores is turned, and the largest gets the smallest weight."""
+    """the scores have the opposite sign, so that the largest gets the smallest weight."""
     powers = [math.exp(min(scores) - score) for score in scores]
     return [power / sum(powers) for power in powers]
 
 
 @by_hand.bug(fix="give each key its share: the largest score gets most, not all.")
 def the_largest_takes_all(scores: Row) -> Row:
-    """the largest score gets all the weight, as in a look-up that is all or nothing."""
+    """the largest score gets all the weight, and the others get none."""
     return [float(score == max(scores)) for score in scores]
 
 
@@ -354,16 +360,16 @@ def divided_by_the_sum_so_far(scores: Row) -> Row:
     return weights
 
 
-@by_hand.bug(fix="divide by `/`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide with `/`, not with `//`: `power / sum(powers)`.")
 def divided_by_two_strokes(scores: Row) -> Row:
-    """the division is `//`, which drops everything after the point."""
+    """the division is `//`, which drops everything after the decimal point."""
     powers = [math.exp(score - max(scores)) for score in scores]
     return [power // sum(powers) for power in powers]
 
 
 @by_hand.bug(fix="take the sum once, before the loop: `total = sum(powers)`.")
 def divided_while_the_sum_changes(scores: Row) -> Row:
-    """the powers are divided in their own list, and their sum changes from one to the next."""
+    """each power is divided in place, so that the sum has changed before the next division."""
     powers = [math.exp(score - max(scores)) for score in scores]
     for i in range(len(powers)):
         powers[i] /= sum(powers)
@@ -372,7 +378,7 @@ def divided_while_the_sum_changes(scores: Row) -> Row:
 
 @by_hand.bug(fix="subtract the largest, `max(scores)`, so that no power is above 1.")
 def another_score_subtracted(scores: Row) -> Row:
-    """it is not the largest score that is subtracted, and powers of far higher ones overflow."""
+    """a score that is not the largest is subtracted, and powers of far higher scores overflow."""
     powers = [math.exp(score - scores[0]) for score in scores]
     return [power / sum(powers) for power in powers]
 

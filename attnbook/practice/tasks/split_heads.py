@@ -42,12 +42,12 @@ def the_package(vectors: Tensor, num_heads: int) -> Tensor:
     return attnbook.split_heads(vectors, num_heads)
 
 
-@task.solution("it cuts the last axis, and stacks the pieces as a new axis behind the batch.")
+@task.solution("it cuts the last axis, and stacks the pieces along a new axis after the batch.")
 def cut_and_stacked(vectors: Tensor, num_heads: int) -> Tensor:
     return torch.stack(vectors.chunk(num_heads, dim=-1), dim=1)
 
 
-@task.solution("it copies one head after another to its position.")
+@task.solution("it copies the heads into the result, one after another.")
 def head_by_head(vectors: Tensor, num_heads: int) -> Tensor:
     batch, num_positions, num_hiddens = vectors.shape
     size = num_hiddens // num_heads
@@ -57,13 +57,15 @@ def head_by_head(vectors: Tensor, num_heads: int) -> Tensor:
     return heads
 
 
-@task.solution("number n of head h is number h · head_size + n of the vector, which it looks up.")
+@task.solution("it uses an index for each number: number n of head h is number h · head_size + n.")
 def looked_up(vectors: Tensor, num_heads: int) -> Tensor:
     numbers = torch.arange(vectors.shape[-1]).reshape(num_heads, -1)
     return vectors[..., numbers].movedim(2, 1)
 
 
-@task.solution("with positions last, the numbers of one head are together, and a reshape is right.")
+@task.solution(
+    "with positions on the last axis, the rows of a head are adjacent, and a reshape is correct."
+)
 def positions_out_of_the_way(vectors: Tensor, num_heads: int) -> Tensor:
     batch, num_positions, _ = vectors.shape
     columns = vectors.transpose(1, 2).reshape(batch, num_heads, -1, num_positions)
@@ -115,7 +117,7 @@ def _sizes(vectors: Tensor, num_heads: int) -> tuple[int, int, int, int]:
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )
 def reshaped_without_a_swap(vectors: Tensor, num_heads: int) -> Tensor:
-    """the vectors are reshaped to the final shape at once, so that heads cut up positions."""
+    """the vectors are reshaped directly to the final shape, so a head gets only some positions."""
     return vectors.reshape(_sizes(vectors, num_heads))
 
 
@@ -124,16 +126,16 @@ def reshaped_without_a_swap(vectors: Tensor, num_heads: int) -> Tensor:
     fix="put the axis of heads before that of positions: `transpose(1, 2)`.",
 )
 def heads_left_behind_positions(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are cut into heads, and the axis of heads is left behind that of positions."""
+    """the numbers are cut into heads, but the axis of heads stays after that of positions."""
     return vectors.reshape(*vectors.shape[:2], num_heads, -1)
 
 
 @task.bug(
     symptom="Weights trained elsewhere give other outputs here.",
-    fix="let num_heads come first where the numbers are cut: (num_heads, head_size).",
+    fix="cut the last axis into (num_heads, head_size), not into (head_size, num_heads).",
 )
 def numbers_dealt_out_in_turn(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are dealt out in turn: each head gets every num_heads-th one."""
+    """the numbers are distributed in turn: each head gets every num_heads-th one."""
     return vectors.reshape(*vectors.shape[:2], -1, num_heads).permute(0, 3, 1, 2)
 
 
@@ -148,18 +150,18 @@ def the_first_part_for_every_head(vectors: Tensor, num_heads: int) -> Tensor:
 
 
 @task.bug(
-    symptom="The shape is right, and positions and numbers are mixed.",
+    symptom="The shape is right, but positions and numbers are mixed.",
     fix="reshape before you swap: only neighbours in the last axis belong to one head.",
 )
 def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
-    """positions and numbers are swapped first, and the reshape then cuts up positions."""
+    """positions and numbers are swapped first, and the reshape then mixes positions."""
     return vectors.transpose(1, 2).reshape(_sizes(vectors, num_heads))
 
 
 @task.bug(
-    symptom="What one example gets depends on the others in its batch.",
+    symptom="An example's output depends on the other examples in its batch.",
     origin="code for torch's default, `batch_first=False`",
-    fix="keep the batch first, as it comes.",
+    fix="keep the batch as the first axis.",
 )
 def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
     """the first axis is treated as positions and the second as the batch."""
@@ -169,7 +171,7 @@ def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
 
 
 @task.bug(
-    symptom="It works with 8 heads of 8 numbers, and with no other model.",
+    symptom="It works with 8 heads of 8 numbers, but not where the two numbers differ.",
     fix="`split` takes the size of a part: give it head_size, or use `chunk(num_heads)`.",
 )
 def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
@@ -178,11 +180,11 @@ def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
 
 
 @task.bug(
-    symptom="With a model in half precision the next matrix product complains of two dtypes.",
+    symptom="With a model in half precision, the next matrix product fails: the dtypes differ.",
     fix="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
 )
 def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
-    """the result has torch's default dtype, as a new tensor created without one."""
+    """the result is a new tensor, created without a dtype, and has torch's default."""
     heads = torch.empty(_sizes(vectors, num_heads))
     for head, part in enumerate(vectors.chunk(num_heads, dim=-1)):
         heads[:, head] = part
@@ -191,10 +193,10 @@ def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="The loss falls a little and stops: only the last layers learn.",
-    fix="work on `vectors` itself; `.data`, `.detach()`, `torch.tensor(…)` cut what flows back.",
+    fix="use `vectors` itself; `.data`, `.detach()` and `torch.tensor(…)` stop the gradient.",
 )
 def detached(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are copied without their graph, by `.data` say: no gradient flows back."""
+    """the numbers are taken without their graph, for example by `.data`: no gradient flows back."""
     return vectors.data.reshape(*vectors.shape[:2], num_heads, -1).transpose(1, 2)
 
 
@@ -214,10 +216,11 @@ by_hand = ListTask(
     in_torch=task,
     statement=(
         "Write `split_heads(vectors, num_heads)`. `vectors` is a list of one vector for each "
-        "position, all of one size, which `num_heads` divides. Return a list of heads. Each head "
-        "is a list of one part for each position: the first head has the first part of each "
-        "vector, the second head the next, and so on. Parts are neighbouring numbers, and all of "
-        "one size: `split_heads([[1, 2, 3, 4]], 2)` gives `[[[1, 2]], [[3, 4]]]`."
+        "position, all of the same size, which `num_heads` divides. Return a list of heads. Each "
+        "head is a list of one part for each position: the first head has the first part of each "
+        "vector, the second head the next, and so on. A part consists of neighbouring numbers, and "
+        "all parts have the same size: `split_heads([[1, 2, 3, 4]], 2)` gives `[[[1, 2]], [[3, "
+        "4]]]`."
     ),
     starter="def split_heads(vectors, num_heads):\n    ...",
 )
@@ -233,9 +236,7 @@ by_hand.case("one head")(lambda: ([[1, 2], [3, 4]], 1))
 by_hand.case("five heads of two numbers")(lambda: ([[*range(10)], [*range(10, 20)]], 5))
 
 
-@by_hand.solution(
-    "it cuts each vector where a head begins: at its number times the size of a part."
-)
+@by_hand.solution("the part of a head begins at the head's number times the size of a part.")
 def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     return [
@@ -243,7 +244,7 @@ def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     ]
 
 
-@by_hand.solution("it deals out number after number: number i belongs to head i // size.")
+@by_hand.solution("it appends the numbers one by one: number i belongs to head i // size.")
 def number_by_number(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     heads: Heads = [[[] for _ in vectors] for _ in range(num_heads)]
@@ -260,7 +261,7 @@ def cut_and_swapped(vectors: Vectors, num_heads: int) -> Heads:
     return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
 
 
-@by_hand.bug(fix="cut each vector by itself: a head has a part of every one.")
+@by_hand.bug(fix="cut each vector separately: a head has a part of every vector.")
 def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     """all numbers are put in one row and cut again, so that a head gets whole positions."""
     size = len(vectors[0]) // num_heads
@@ -270,12 +271,12 @@ def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
 
 @by_hand.bug(fix="let the heads be the outer list, and the positions the inner one.")
 def positions_outside(vectors: Vectors, num_heads: int) -> Heads:
-    """the outer list has the positions, and each holds its heads."""
+    """the outer list holds the positions, and each position holds its heads."""
     return [_cut(vector, len(vector) // num_heads) for vector in vectors]
 
 
 @by_hand.bug(
-    fix="give a head neighbours: the numbers from `head * size` up to `(head + 1) * size`."
+    fix="give each head neighbouring numbers, from `head * size` up to `(head + 1) * size`."
 )
 def numbers_dealt_out_in_turn_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     return [[vector[head::num_heads] for vector in vectors] for head in range(num_heads)]
@@ -289,7 +290,7 @@ def the_first_part_for_every_head_by_hand(vectors: Vectors, num_heads: int) -> H
 
 @by_hand.bug(fix="begin the part of a head at `head * size`, and end it at `(head + 1) * size`.")
 def parts_that_overlap(vectors: Vectors, num_heads: int) -> Heads:
-    """the part of a head begins at the head's own number, not at that times the size."""
+    """the part of a head begins at index `head`, not at `head * size`."""
     size = len(vectors[0]) // num_heads
     return [[vector[head : head + size] for vector in vectors] for head in range(num_heads)]
 
@@ -302,7 +303,7 @@ def parts_of_num_heads_numbers_by_hand(vectors: Vectors, num_heads: int) -> Head
 
 @by_hand.bug(fix="keep the part of each position as its own list.")
 def parts_strung_together(vectors: Vectors, num_heads: int) -> Vectors:
-    """the parts of all positions are strung together to one list for each head."""
+    """each head is one flat list, in which the parts of all positions are joined."""
     size = len(vectors[0]) // num_heads
     heads = [[v[h * size : (h + 1) * size] for v in vectors] for h in range(num_heads)]
     return [[number for part in head for number in part] for head in heads]
@@ -318,7 +319,7 @@ def swapped_before_the_cut(vectors: Vectors, num_heads: int) -> Heads:
 
 @by_hand.bug(fix="make a new list for each head: `[[] for _ in range(num_heads)]`.")
 def one_list_for_all_heads(vectors: Vectors, num_heads: int) -> Heads:
-    """all heads are one list: `[[]] * num_heads` makes no second one."""
+    """all heads are the same list: `[[]] * num_heads` repeats one list."""
     heads: Heads = [[]] * num_heads
     for vector in vectors:
         for head, part in enumerate(_cut(vector, len(vector) // num_heads)):
@@ -334,9 +335,9 @@ def one_row_cut_into_heads(vectors: Vectors, num_heads: int) -> Vectors:
 
 
 @by_hand.bug(
-    fix="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is how many there are."
+    fix="the size of a part is `len(vectors[0]) // num_heads`; `num_heads` is the number of parts."
 )
 def num_heads_for_the_size(vectors: Vectors, num_heads: int) -> Heads:
-    """`num_heads` is used as the size of a part, and not only as their number."""
+    """`num_heads` is used as the size of a part, and not only as the number of parts."""
     n = num_heads
     return [[vector[head * n : (head + 1) * n] for vector in vectors] for head in range(n)]

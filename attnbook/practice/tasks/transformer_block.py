@@ -66,16 +66,16 @@ task = Task(
     name="transformer-block",
     statement=(
         "Write a class `TransformerBlock(attention, attention_norm, feed_forward, "
-        "feed_forward_norm)`, an `nn.Module`: the pre-norm block of a Transformer, made of four "
-        "modules that are handed over. `block(x, valid_lens=None)` takes `x`, (batch, "
-        "num_positions, num_hiddens), and gives as much. First the positions attend to one "
-        "another: `attention(queries, keys, values, valid_lens)` gets the normed `x` three times, "
-        "and what it gives is added to `x`. Then each position is worked on by itself: "
-        "`feed_forward` gets the norm of that sum, and what it gives is added to that sum. Each "
-        "step has a norm of its own, which works on the last axis; what is added to is never "
-        "normed. `valid_lens` goes to the attention as it came, in training and in eval. The "
-        "parameters of the four are the block's parameters, too, and the caller's `x` stays as "
-        "it was."
+        "feed_forward_norm)`, an `nn.Module`: the pre-norm block of a Transformer, made of these "
+        "four modules. `block(x, valid_lens=None)` takes `x`, (batch, num_positions, num_hiddens), "
+        "and returns a tensor of the same shape. First the positions attend to one another: "
+        "`attention(queries, keys, values, valid_lens)` gets the normalised `x` three times, and "
+        "its output is added to `x`. Then each position is processed separately: `feed_forward` "
+        "gets the normalised sum, and its output is added to the sum. Each step has its own norm, "
+        "which works on the last axis; both additions use the numbers before the norm. "
+        "`valid_lens` is passed to the attention unchanged, in training and in evaluation mode. "
+        "The parameters of the four modules are the block's parameters, too, and the caller's `x` "
+        "stays as it was."
     ),
     starter=(
         "class TransformerBlock(nn.Module):\n"
@@ -92,8 +92,8 @@ task = Task(
     ),
     laws=(
         Law(
-            "Where attention and feed-forward give 0, the block should give back `x` itself, "
-            "and it does not.",
+            "Where attention and feed-forward give 0, the block should return `x` itself, but it "
+            "does not.",
             _parts_that_give_zeros_change_nothing,
         ),
         Law(
@@ -158,7 +158,9 @@ class in_two_lines(Block):
     pass
 
 
-@task.solution("the residual and what is added stay separate, and all three are summed at the end.")
+@task.solution(
+    "`x` and the outputs of both steps stay separate, and all three are summed at the end."
+)
 class summed_at_the_end(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
@@ -167,7 +169,7 @@ class summed_at_the_end(Block):
         return output
 
 
-@task.solution("the caller's tensor is cloned first, and the clone may be written into.")
+@task.solution("the caller's tensor is cloned first, and only the clone is changed in place.")
 class into_a_clone(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         stream = x.clone()
@@ -185,7 +187,9 @@ class _AddedTo(nn.Module):
         return x + called(self.step, self.norm(x))
 
 
-@task.solution("a residual with its norm is a module, too, and a block is two of them.")
+@task.solution(
+    "a step with its norm and its residual is a module, and a block is two such modules."
+)
 class two_residuals(nn.Module):
     def __init__(
         self,
@@ -204,7 +208,7 @@ class two_residuals(nn.Module):
         return x
 
 
-@task.solution("examples do not meet, so that each can go through by itself.")
+@task.solution("examples do not affect one another, so that each can be computed separately.")
 class example_by_example(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         outputs = []
@@ -292,7 +296,7 @@ def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function)
 @task.bug(
     symptom="Weights of a pre-norm model give nonsense here, and a deep stack hardly learns.",
     origin="torch's default, `norm_first=False`: the order of the paper of 2017",
-    fix="norm what goes into a step, `x + step(norm(x))`, not what comes out of the sum.",
+    fix="normalise the input of each step, `x + step(norm(x))`, and not the sum.",
 )
 class norms_come_after_the_sums(Block):
     """each norm comes after its sum (post-norm), but belongs before its step (pre-norm)."""
@@ -304,12 +308,12 @@ class norms_come_after_the_sums(Block):
 
 
 @task.bug(
-    symptom="What attention adds is never larger than its norm lets it be.",
+    symptom="The norms limit how much each step can add.",
     origin="Swin Transformer V2, which norms so on purpose",
-    fix="norm what goes into a step, `step(norm(x))`, not what comes out of it.",
+    fix="normalise the input of each step, `step(norm(x))`, and not its output.",
 )
 class norms_come_after_the_steps(Block):
-    """each step's output is normed before it is added, and its input is not."""
+    """each step's output is normalised before it is added, but its input is not."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention_norm(self.attend(x, valid_lens))
@@ -318,12 +322,12 @@ class norms_come_after_the_steps(Block):
 
 
 @task.bug(
-    symptom="One block is fine; in a stack no early token reaches the end as it was.",
+    symptom="One block works; in a stack, the embeddings do not reach the end unchanged.",
     origin="a common mistake: a stack has such a norm, once, at its end",
     fix="return the sum: the norm at the end belongs to the stack, not to a block.",
 )
 class normed_once_more_at_the_end(Block):
-    """the sum is normed once more before it is returned."""
+    """the sum is normalised once more before it is returned."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         output: Tensor = self.feed_forward_norm(super().forward(x, valid_lens))
@@ -333,7 +337,7 @@ class normed_once_more_at_the_end(Block):
 @task.bug(
     symptom="It runs for one length of text, and crashes for others.",
     origin="a common mistake: channels come before positions in code for images",
-    fix="norm the last axis, the numbers of one position: `norm(x)`, without a transpose.",
+    fix="normalise the last axis, the numbers of one position: `norm(x)`, without a transpose.",
 )
 class normed_over_the_positions(Block):
     """the norms work over the positions, and not over the numbers of one position."""
@@ -368,8 +372,8 @@ class norms_exchanged(Block):
 
 
 @task.bug(
-    symptom="Numbers grow from block to block, and training with them.",
-    fix="norm what goes into the feed-forward: `feed_forward(feed_forward_norm(x))`.",
+    symptom="Numbers grow from block to block, and training becomes unstable.",
+    fix="normalise the input of the feed-forward: `feed_forward(feed_forward_norm(x))`.",
 )
 class feed_forward_without_its_norm(Block):
     """the feed-forward gets the sum as it is, without its norm."""
@@ -385,7 +389,7 @@ class feed_forward_without_its_norm(Block):
     fix="let the feed-forward work on the sum: `x = x + attention(…)` comes first.",
 )
 class feed_forward_beside_the_attention(Block):
-    """the feed-forward gets the block's input, and not the sum with what attention gives."""
+    """the feed-forward gets the block's input, and not its sum with the attention's output."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         attended = self.attend(self.attention_norm(x), valid_lens)
@@ -393,12 +397,12 @@ class feed_forward_beside_the_attention(Block):
 
 
 @task.bug(
-    symptom="Scores grow from block to block, and attention becomes hard.",
+    symptom="Scores grow from block to block, until each query attends to only one key.",
     origin="right in cross-attention, where keys and values come from elsewhere",
-    fix="let queries, keys and values all be the normed `x`.",
+    fix="pass the normalised `x` as queries, keys and values.",
 )
 class only_queries_normed(Block):
-    """only the queries are normed: keys and values are `x` as it came."""
+    """only the queries are normalised: keys and values are `x` itself."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.attention_norm(x), x, x, valid_lens)
@@ -406,11 +410,11 @@ class only_queries_normed(Block):
 
 
 @task.bug(
-    symptom="What is passed on grows from block to block, though scores do not.",
-    fix="let the values be the normed `x`, too.",
+    symptom="The outputs of attention grow from block to block, though scores do not.",
+    fix="pass the normalised `x` as the values, too.",
 )
 class values_not_normed(Block):
-    """queries and keys are normed, and the values are `x` as it came."""
+    """queries and keys are normalised, but the values are `x` itself."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
@@ -419,12 +423,12 @@ class values_not_normed(Block):
 
 
 @task.bug(
-    symptom="Numbers grow from block to block, and training with them.",
+    symptom="Numbers grow from block to block, and training becomes unstable.",
     origin="a common mistake: the normed numbers are computed and not used",
-    fix="pass the normed numbers to the attention.",
+    fix="pass the normalised numbers to the attention.",
 )
 class attention_without_its_norm(Block):
-    """the attention gets `x` as it came, without its norm."""
+    """the attention gets `x` itself, without its norm."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(x, valid_lens)
@@ -433,7 +437,7 @@ class attention_without_its_norm(Block):
 
 @task.bug(
     symptom="It trains, and the feed-forward works before attention has looked anything up.",
-    fix="let the attention come first, and the feed-forward work on its output.",
+    fix="call the attention first, and the feed-forward on the sum.",
 )
 class feed_forward_comes_first(Block):
     """the feed-forward comes before the attention."""
@@ -444,12 +448,12 @@ class feed_forward_comes_first(Block):
 
 
 @task.bug(
-    symptom="It learns, but worse the deeper it is: every block norms all that came before.",
+    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="a common mistake: the normed numbers took the name `x`",
-    fix="add what the feed-forward gives to the sum, not to the sum's norm.",
+    fix="add the feed-forward's output to the sum, not to the normalised sum.",
 )
 class second_sum_on_the_norm(Block):
-    """what the feed-forward gives is added to the normed sum, and not to the sum itself."""
+    """the feed-forward's output is added to the normalised sum, and not to the sum itself."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.feed_forward_norm(x + self.attend(self.attention_norm(x), valid_lens))
@@ -457,12 +461,12 @@ class second_sum_on_the_norm(Block):
 
 
 @task.bug(
-    symptom="It learns, but worse the deeper it is: every block norms all that came before.",
+    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="a common mistake: the normed numbers took the name `x`",
-    fix="add what attention gives to `x`, not to the norm of `x`.",
+    fix="add the attention's output to `x`, not to the normalised `x`.",
 )
 class first_sum_on_the_norm(Block):
-    """what attention gives is added to the normed `x`, and not to `x` itself."""
+    """the attention's output is added to the normalised `x`, and not to `x` itself."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x)
@@ -471,8 +475,8 @@ class first_sum_on_the_norm(Block):
 
 
 @task.bug(
-    symptom="In a deep stack the first blocks do not learn, and each position forgets its token.",
-    fix="add to what came in: `x = x + …`, twice.",
+    symptom="In a deep stack the first blocks do not learn, and each position loses its own token.",
+    fix="add each step's output to its input: `x = x + …`, twice.",
 )
 class no_residuals(Block):
     """nothing is added up: each step's output replaces its input."""
@@ -484,8 +488,8 @@ class no_residuals(Block):
 
 
 @task.bug(
-    symptom="Each position keeps what it attended to, and loses what it was.",
-    fix="add what attention gives to `x`: `x = x + attention(…)`.",
+    symptom="Each position keeps what it attended to, and loses its own vector.",
+    fix="add the attention's output to `x`: `x = x + attention(…)`.",
 )
 class first_residual_lost(Block):
     """the output of attention replaces `x` instead of being added to it."""
@@ -497,10 +501,10 @@ class first_residual_lost(Block):
 
 @task.bug(
     symptom="The output of attention reaches the next block only through the feed-forward.",
-    fix="add what the feed-forward gives to the sum before it: `return x + feed_forward(…)`.",
+    fix="add the feed-forward's output to the sum before it: `return x + feed_forward(…)`.",
 )
 class second_residual_lost(Block):
-    """what the feed-forward gives is returned alone, and not added to the sum before it."""
+    """the feed-forward's output is returned alone, and not added to the sum before it."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attend(self.attention_norm(x), valid_lens)
@@ -508,12 +512,12 @@ class second_residual_lost(Block):
 
 
 @task.bug(
-    symptom="It learns, but worse the deeper it is: every block norms all that came before.",
+    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common mistake",
-    fix="give the normed numbers a name of their own, and add to `x`, which was not normed.",
+    fix="give the normalised numbers their own name, and add to `x`, which was not normalised.",
 )
 class added_to_what_was_normed(Block):
-    """each step's output is added to the normed numbers, as when `x = norm(x)` comes first."""
+    """each step's output is added to the normalised `x`, as when `x = norm(x)` comes first."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = self.attention_norm(x)
@@ -523,12 +527,12 @@ class added_to_what_was_normed(Block):
 
 
 @task.bug(
-    symptom="The output of attention is lost between the two steps, but for the feed-forward.",
+    symptom="The output of attention reaches the block's output only through the feed-forward.",
     origin="a new reader's first try: `residual = x` is written once and used twice",
-    fix="the second residual is the first sum: keep `residual = x` up to date.",
+    fix="the second residual is the first sum: set `residual = x` again after it.",
 )
 class first_input_added_twice(Block):
-    """what the feed-forward gives is added to the block's input, and not to the first sum."""
+    """the feed-forward's output is added to the block's input, and not to the first sum."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         attended = x + self.attend(self.attention_norm(x), valid_lens)
@@ -540,7 +544,7 @@ class first_input_added_twice(Block):
     fix="pass `valid_lens` on: `attention(n, n, n, valid_lens)`.",
 )
 class lengths_not_handed_on(Block):
-    """`valid_lens` is not handed on to the attention."""
+    """`valid_lens` is not passed to the attention."""
 
     def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
         del valid_lens
@@ -548,19 +552,19 @@ class lengths_not_handed_on(Block):
 
 
 @task.bug(
-    symptom="All is well in training; in eval, what is hidden changes the output.",
+    symptom="It is right in training; in evaluation mode, padding changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
-    fix="pass `valid_lens` on always: padding is padding in eval, too.",
+    fix="always pass `valid_lens` on: padding must be hidden in evaluation mode, too.",
 )
 class masked_in_training_only(Block):
-    """the lengths are handed on in training only."""
+    """the lengths are passed to the attention in training only."""
 
     def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
         return super().attend(x, valid_lens if self.training else None)
 
 
 @task.bug(
-    symptom="Called twice with the same `x`, it gives two outputs.",
+    symptom="Called twice with the same `x`, it gives two different outputs.",
     fix="write `x = x + …`, which makes a new tensor; `x += …` writes into the caller's.",
 )
 class written_into_x(Block):
@@ -573,7 +577,7 @@ class written_into_x(Block):
 
 
 @task.bug(
-    symptom="The deeper the stack, the more position drowns out the tokens.",
+    symptom="The deeper the stack, the more the positions outweigh the tokens.",
     origin="a common mistake; DETR adds positions in each layer on purpose, to queries and keys",
     fix="add positions once, to the embedding, before the first block.",
 )
@@ -608,12 +612,12 @@ class parts_in_a_plain_list(nn.Module):
 
 
 @task.bug(
-    symptom="What one example gets depends on the others in its batch.",
+    symptom="An example's output depends on the other examples in its batch.",
     origin="torch's default, `batch_first=False`",
     fix="pass the normed `x` as it is: the batch comes first.",
 )
 class attention_over_the_batch(Block):
-    """batch and positions are exchanged on the way to the attention, and examples meet."""
+    """batch and positions are exchanged before the attention, so examples attend to one another."""
 
     def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
         return super().attend(x.transpose(0, 1), valid_lens).transpose(0, 1)

@@ -16,9 +16,9 @@ task = Task(
         "Write `two_sided_window(num_queries, num_keys, back, ahead)`: a boolean mask of shape "
         "(num_queries, num_keys), True = visible. A query attends to the key at its own position, "
         "the `back` keys just before it and the `ahead` keys just after it, as many of them as "
-        "there are, and no other. Both are whole numbers of 0 or more, or None, which means all "
-        "keys on that side. Queries are at the *last* positions of the keys: the last query at the "
-        "last key. There are never more queries than keys."
+        "there are, and no other. `back` and `ahead` are whole numbers of 0 or more, or None, "
+        "which means all keys on that side. Queries are at the *last* positions of the keys: the "
+        "last query at the last key. There are never more queries than keys."
     ),
     starter="def two_sided_window(num_queries, num_keys, back, ahead):\n    ...",
 )
@@ -44,7 +44,7 @@ def the_package(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> T
 
 
 @task.solution(
-    "it counts the steps from each query to each key, and no text is longer than its keys."
+    "it counts the steps from each query to each key; None becomes `num_keys`, which hides no key."
 )
 def by_steps(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     back, ahead = (num_keys if reach is None else reach for reach in (back, ahead))
@@ -62,7 +62,7 @@ def between_two_diagonals(num_queries: int, num_keys: int, back: Reach, ahead: R
     return mask if back is None else mask.triu(own - back)
 
 
-@task.solution("it writes each row's run of visible keys.")
+@task.solution("it sets the visible keys of each row, which are a slice.")
 def row_by_row(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for query in range(num_queries):
@@ -109,9 +109,9 @@ def _limits(num_keys: int, back: Reach, ahead: Reach) -> tuple[int, int]:
 
 
 @task.bug(
-    symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
+    symptom="A model trained elsewhere gives slightly different outputs once texts are long.",
     origin="transformers#39408",
-    fix="a query attends to itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query attends to itself and to `back` keys before it: the distance is at most `back`.",
 )
 def one_key_too_many_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too long on the left: distances up to `back` + 1 are visible."""
@@ -120,44 +120,39 @@ def one_key_too_many_back(num_queries: int, num_keys: int, back: Reach, ahead: R
 
 
 @task.bug(
-    symptom="With a window of 3 taken over from elsewhere as `back`, one key is missing.",
+    symptom="With a `back` of 3, a query attends to only 2 keys before its own.",
     origin="transformers#39408: a `sliding_window` counts the query itself",
-    fix="`back` does not count the query itself: the distance `back` is still visible.",
+    fix="`back` does not count the query's own key: a key `back` steps before it is still visible.",
 )
 def one_key_too_few_back(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """the window is one key too short on the left: distances must stay below `back`."""
+    """the window is one key too short on the left: only distances below `back` are visible."""
     steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
     return (steps > -past) & (steps <= future)
 
 
 @task.bug(
-    symptom=(
-        "A model that should attend to nothing ahead attends to the token that it has to predict."
-    ),
+    symptom="With `ahead` 0, the model attends to the token that it has to predict.",
     fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
 def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """the window is one key too long on the right: a slice's end was counted twice."""
+    """the window is one key too long on the right: steps up to `ahead` + 1 are visible."""
     steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
     return (steps >= -past) & (steps <= future + 1)
 
 
 @task.bug(
     symptom="With `ahead` 0 a query does not attend to itself, and the first row may be NaN.",
-    origin="a common mistake: the end of a slice is left out",
+    origin="a common mistake: a slice does not include its end",
     fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
 )
 def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """the window is one key too short on the right: steps must stay below `ahead`."""
+    """the window is one key too short on the right: only steps below `ahead` are visible."""
     steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
     return (steps >= -past) & (steps < future)
 
 
 @task.bug(
-    symptom=(
-        "Where both sides are equally long all is well; otherwise the model attends to the wrong "
-        "side."
-    ),
+    symptom="It is right where `back` equals `ahead`; otherwise it attends to the wrong side.",
     fix="a key before the query has the lower position: steps from -`back` to `ahead`.",
 )
 def back_and_ahead_exchanged(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
@@ -186,16 +181,16 @@ def queries_at_the_first_keys(num_queries: int, num_keys: int, back: Reach, ahea
     fix="move both diagonals by `num_keys - num_queries`.",
 )
 def only_one_side_moved(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """one edge counts from the last key and the other from the first."""
+    """one edge of the window is aligned to the last key, and the other to the first."""
     past, future = _limits(num_keys, back, ahead)
     ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
     return ones.tril(num_keys - num_queries + future) & ones.triu(-past)
 
 
 @task.bug(
-    symptom="A causal window, with 0 ahead, cheats: it attends to the whole future.",
+    symptom="A causal window, with `ahead` 0, shows the whole future.",
     origin="a common mistake: `if ahead:`",
-    fix="ask `is None`: 0 is a limit like any other.",
+    fix="check for `is None`: 0 is a limit like any other.",
 )
 def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """a reach of 0 is treated as None, and there is no limit on that side."""
@@ -204,7 +199,7 @@ def zero_taken_for_none(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 
 @task.bug(
-    symptom="A model without a limit on one side attends to nothing there at all.",
+    symptom="Where one side has no limit, the model attends to nothing on that side.",
     origin="a common mistake: `ahead or 0`",
     fix="None means all keys on that side: leave that comparison out.",
 )
@@ -216,18 +211,18 @@ def none_taken_for_zero(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 @task.bug(
     symptom="The mask hides nothing, whatever the window.",
-    fix="join both sides by `&`: a key must be neither too far back nor too far ahead.",
+    fix="combine both conditions by `&`: a key must be neither too far back nor too far ahead.",
 )
 def joined_by_or(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
-    """both sides are joined by `|`, and every key is near enough on one of them."""
+    """both conditions are combined by `|`, and every key meets one of them."""
     steps, (past, future) = _steps(num_queries, num_keys), _limits(num_keys, back, ahead)
     return (steps >= -past) | (steps <= future)
 
 
 @task.bug(
-    symptom="Each word attends to everything but its neighbours.",
+    symptom="Each word attends to everything except its window.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    fix="return True for what is visible, as `scaled_dot_product_attention` takes it.",
+    fix="return True for what is visible, as `scaled_dot_product_attention` expects.",
 )
 def true_where_it_is_hidden(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """`True` marks what is hidden."""
@@ -236,9 +231,9 @@ def true_where_it_is_hidden(num_queries: int, num_keys: int, back: Reach, ahead:
 
 
 @task.bug(
-    symptom="A window with keys ahead gives what one without them gives.",
+    symptom="Every `ahead` gives the same mask as an `ahead` of 0.",
     origin="a common mistake: a causal mask stays from before",
-    fix="leave the causal mask out: `ahead` is the limit of the future.",
+    fix="remove the causal mask: `ahead` alone limits the keys after the query.",
 )
 def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the future is hidden, and `ahead` is never used."""
@@ -247,12 +242,9 @@ def causal_all_the_same(num_queries: int, num_keys: int, back: Reach, ahead: Rea
 
 
 @task.bug(
-    symptom=(
-        "The model attends to one key too many on each side, or neither side has the requested "
-        "reach."
-    ),
-    origin="a common mistake: windows of vision are centred",
-    fix="count `back` and `ahead` each by itself, from the query's own key.",
+    symptom="Both sides have the same reach, even where `back` and `ahead` differ.",
+    origin="a common mistake: windows in vision models are centred",
+    fix="count `back` and `ahead` separately, each from the query's own key.",
 )
 def one_window_around_the_query(
     num_queries: int, num_keys: int, back: Reach, ahead: Reach

@@ -31,7 +31,7 @@ task.case("one query and one key")(lambda: (1, 1, 2))
 task.case("130 queries, 140 keys, 70 back")(lambda: (130, 140, 70))
 
 
-@task.solution("the book's causal mask hides the future; once more, moved, it hides the far past.")
+@task.solution("the book's causal mask hides the future; its inverse, shifted, hides the far past.")
 def two_causal_masks(num_queries: int, num_keys: int, back: int) -> Tensor:
     past = attnbook.causal_mask((1, num_queries, num_keys))[0]
     too_far = torch.zeros_like(past)
@@ -52,7 +52,7 @@ def between_two_diagonals(num_queries: int, num_keys: int, back: int) -> Tensor:
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(own).triu(own - back)
 
 
-@task.solution("it writes each row's run of visible keys.")
+@task.solution("it sets the visible keys of each row, which are a slice.")
 def row_by_row(num_queries: int, num_keys: int, back: int) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for query in range(num_queries):
@@ -62,7 +62,7 @@ def row_by_row(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 
 @task.solution(
-    "it makes the rows of all positions and keeps the last ones, which are the queries'."
+    "it makes a row for every position, and keeps the last ones, which belong to the queries."
 )
 def the_last_rows_of_a_square(num_queries: int, num_keys: int, back: int) -> Tensor:
     square = torch.zeros(num_keys, num_keys, dtype=torch.bool)
@@ -101,9 +101,9 @@ def _steps_back(num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.bug(
-    symptom="A model trained elsewhere gives slightly other numbers once texts are long.",
+    symptom="A model trained elsewhere gives slightly different outputs once texts are long.",
     origin="transformers#39408; accepted by TorchCode's judge",
-    fix="a query attends to itself and `back` more: the distance may be `back`, and no more.",
+    fix="a query attends to itself and to `back` keys before it: the distance is at most `back`.",
 )
 def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window is one key too long: distances up to `back` + 1 are visible."""
@@ -114,10 +114,10 @@ def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
 @task.bug(
     symptom="With `back` 0, nothing is visible and everything becomes NaN.",
     origin="transformers#39408; accepted by TorchCode's judge",
-    fix="`back` does not count the query itself: the distance `back` is still visible.",
+    fix="`back` does not count the query's own key: a key `back` steps before it is still visible.",
 )
 def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the window is one key too short: the query itself is counted as one of the `back`."""
+    """the window is one key too short: the query itself is counted as one of the `back` keys."""
     steps = _steps_back(num_queries, num_keys)
     return (steps >= 0) & (steps < back)
 
@@ -135,7 +135,7 @@ def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Ten
 
 @task.bug(
     symptom="The loss is suspiciously low, and what the model writes is poor.",
-    fix="ask for a distance of 0 or more, too: the absolute value loses its sign.",
+    fix="also require a distance of 0 or more: the absolute value loses the sign.",
 )
 def looks_ahead_as_far_as_back(num_queries: int, num_keys: int, back: int) -> Tensor:
     """the window reaches as far into the future as into the past."""
@@ -144,10 +144,10 @@ def looks_ahead_as_far_as_back(num_queries: int, num_keys: int, back: int) -> Te
 
 @task.bug(
     symptom="The model cheats: only the far past is hidden.",
-    fix="ask for both: no key after the query, and none too far before it.",
+    fix="require both: no key after the query, and none too far before it.",
 )
 def sees_all_of_the_future(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the window ends in the past only, and all of the future is visible."""
+    """the window has a limit only in the past, and all of the future is visible."""
     return _steps_back(num_queries, num_keys) <= back
 
 
@@ -171,9 +171,9 @@ def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor
 
 
 @task.bug(
-    symptom="Each word attends to everything but its neighbours.",
+    symptom="Each word attends to everything except its window.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    fix="return True for what is visible, as `scaled_dot_product_attention` takes it.",
+    fix="return True for what is visible, as `scaled_dot_product_attention` expects.",
 )
 def true_where_it_is_hidden(num_queries: int, num_keys: int, back: int) -> Tensor:
     """`True` marks what is hidden."""
@@ -192,7 +192,7 @@ def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> 
 
 
 @task.bug(
-    symptom="At every few words the model seems to start again.",
+    symptom="Every few words, the model seems to start again.",
     fix="let the window slide: where it begins depends on each query's own position.",
 )
 def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> Tensor:
@@ -274,7 +274,7 @@ def steps_counted(query: int, key: int, num_queries: int, num_keys: int, back: i
     return 0 <= position - key <= back
 
 
-@by_hand.solution("a key is visible that is neither after the query nor too far before it.")
+@by_hand.solution("a key is visible if it is neither after the query nor too far before it.")
 def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     position = num_keys - (num_queries - query)
     if key > position:
@@ -288,14 +288,14 @@ def listed(query: int, key: int, num_queries: int, num_keys: int, back: int) -> 
     return key in range(end - 1 - back, end)
 
 
-@by_hand.solution("counted from the end, the last query and the last key are both 0.")
+@by_hand.solution("counted from the end, the last query and the last key are both number 1.")
 def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     of_query, of_key = num_queries - query, num_keys - key
     return of_query <= of_key <= of_query + back
 
 
 @by_hand.bug(
-    fix="a query attends to itself and `back` more: it may be `back` steps to the key, and no more."
+    fix="a query attends to itself and to `back` keys before it: there are at most `back` steps."
 )
 def one_key_too_many_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
@@ -303,7 +303,9 @@ def one_key_too_many_by_hand(
     return 0 <= query + num_keys - num_queries - key <= back + 1
 
 
-@by_hand.bug(fix="`back` does not count the query's own key: `back` steps are still visible.")
+@by_hand.bug(
+    fix="`back` does not count the query's own key: a key `back` steps before it is still visible."
+)
 def one_key_too_few_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
@@ -318,7 +320,7 @@ def counted_from_the_first_key(
     return 0 <= query - key <= back
 
 
-@by_hand.bug(fix="ask for 0 steps or more, too: the absolute value loses its sign.")
+@by_hand.bug(fix="also require 0 steps or more: the absolute value loses the sign.")
 def looks_ahead_as_far_as_back_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
@@ -343,29 +345,31 @@ def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int, b
     return 0 < query + num_keys - num_queries - key <= back
 
 
-@by_hand.bug(fix="turn it round with `not`: here True means visible.")
+@by_hand.bug(fix="invert the result: here True means visible.")
 def true_means_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
     """what is hidden is True, and what is visible False."""
     return not 0 <= query + num_keys - num_queries - key <= back
 
 
-@by_hand.bug(fix="subtract the key's position from the query's: the past is lower.")
+@by_hand.bug(fix="subtract the key's position from the query's: earlier keys have lower positions.")
 def looks_ahead_in_place_of_back_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
     return 0 <= key - (query + num_keys - num_queries) <= back
 
 
-@by_hand.bug(fix="join both questions by `and`: not after the query, and not too far before it.")
+@by_hand.bug(
+    fix="combine both conditions by `and`: not after the query, and not too far before it."
+)
 def joined_by_or(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
-    """both questions are joined by `or`, and each key passes one of them."""
+    """both conditions are combined by `or`, and every key meets one of them."""
     position = query + num_keys - num_queries
     return key <= position or key >= position - back
 
 
 @by_hand.bug(fix="count both edges from the query's position among the keys.")
 def only_one_edge_moved(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
-    """the window's end counts from the query's position, and its beginning from its number."""
+    """the window's end counts from the query's position, its beginning from the query's number."""
     return query - back <= key <= query + num_keys - num_queries
 
 
@@ -373,5 +377,5 @@ def only_one_edge_moved(query: int, key: int, num_queries: int, num_keys: int, b
 def the_last_querys_window_for_all_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, back: int
 ) -> bool:
-    """the window is that of the last query, whatever query asks."""
+    """the window begins where the last query's does, for every query."""
     return num_keys - 1 - back <= key <= query + num_keys - num_queries

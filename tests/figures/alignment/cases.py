@@ -182,7 +182,7 @@ def expected_sentence(facts: dict[str, Any], step: int) -> str:
     if facts["expected"] and wrote != wanted:
         start += f" where “{wanted}” is expected" if wanted else " where nothing is expected"
     if facts["field"]:
-        kind = "a digit of" if wrote.isdigit() else "at a position of"
+        kind = "a digit of" if wrote.isdigit() else "in"
         start += f", {kind} the {facts['field']}"
     elif facts["expected"]:
         start += f"{', a hyphen' * (wrote == '-')}: no bracket"

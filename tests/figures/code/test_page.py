@@ -307,7 +307,7 @@ def test_without_a_feature_that_python_needs_the_task_can_be_read(browser, over_
         assert verdict(figure).locator("p").count() == 1
         assert "math.exp(score)" in figure.inner_text()
         press(figure, "Run")
-        expect(verdict(figure)).to_contain_text("can be solved in Colab or Jupyter")
+        expect(verdict(figure)).to_contain_text("You can still solve the task in Colab or Jupyter")
 
 
 def test_a_script_that_cannot_be_loaded_is_requested_again(browser, over_http):

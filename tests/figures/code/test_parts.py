@@ -121,7 +121,7 @@ def test_wrong_and_endless_parts_are_reported_and_replaced_until_they_are_fixed(
 def test_wrong_results_are_drawn_unchanged(without_parts):
     _, figure, drawn = without_parts
     without_softmax = JOINED.replace("masked_softmax(scores, valid_len)", "scores")
-    run(figure, without_softmax, "the softmax that makes weights of them is missing")
+    run(figure, without_softmax, "the softmax that turns them into weights is missing")
     expect_output(drawn, "-12.000")
     run(figure, JOINED.replace("pool(weights, values)", "weights"), "no value is pooled")
     expect(drawn.locator(".reader-function .note")).to_contain_text("component of a value")
@@ -133,7 +133,7 @@ def test_the_planted_bug_is_drawn_and_named_once_it_is_fixed(without_parts):
     expect_output(drawn, "3.000")
     figure.get_by_role("button", name="Run").click()
     expect(verdict(figure)).to_contain_text("✗ attention-to-fix: not yet.")
-    expect(verdict(figure)).to_contain_text("Padding gets weight")
+    expect(verdict(figure)).to_contain_text("Padding gets some weight")
     expect(verdict(figure)).not_to_contain_text("score of 0")
     expect_output(drawn, "0.639")
     run(figure, FIX.starter.replace("= 0", "= -math.inf"), "✓ attention-to-fix: right.")

@@ -19,7 +19,7 @@ ERRORS = [
     ("def f(x):\n    return x.y\n\n\nf(3)\n", "AttributeError: ", 2),
     ("def f(:\n    pass\n", "SyntaxError: ", 1),
     ("numbers = [1, 2]\nnumbers[2]\n", "IndexError: list index out of range", 2),
-    ("input('How many?')\n", "OSError: there is nobody to type", 1),
+    ("input('How many?')\n", "OSError: nobody can type here", 1),
     ("raise SystemExit(3)\n", "SystemExit: 3.", 1),
     ("list(zip([1], [2, 3], strict=True))\n", "ValueError: zip() ", 1),
     ("def f(n):\n    return f(n + 1)\nf(0)\n", "maximum recursion depth exceeded", 2),
@@ -32,8 +32,8 @@ RETURNED = [
     ("[0.09, 1, 2]", "3 of 3 numbers are wrong; the first, at `[0]`, is 0.09, and should be"),
 ]
 FIRST_DAY = [
-    ("return scores / 2.0", "type(s) for /: 'list' and 'float'. Lists are not computed with"),
-    ("return scores @ scores", "type(s) for @: 'list' and 'list'. Lists are not computed with"),
+    ("return scores / 2.0", "type(s) for /: 'list' and 'float'. Python does not compute with"),
+    ("return scores @ scores", "type(s) for @: 'list' and 'list'. Python does not compute with"),
     ("return [scores[0] ^ 2.0]", "A power is written `**`."),
     ("return [math.exp(1)]", "Begin with `import math`."),
     ("return scores[len(scores) / 2 :]", "To divide into whole numbers, write `//`."),

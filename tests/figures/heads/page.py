@@ -119,8 +119,8 @@ ROOM = Room(
     move=_change,
     refused={
         "": "Type at least one symbol, from a to p.",
-        "abz": "The model knows the symbols a to p, and no “z”.",
-        LONG + "a": "The figure shows at most 32 symbols, these are 33.",
+        "abz": "The model knows only the symbols a to p, not “z”.",
+        LONG + "a": "The figure shows at most 32 symbols, but there are 33.",
     },
     still=f"{TEXT}.",
     ink=".symbol",

@@ -94,7 +94,7 @@ def test_the_page_knows_which_rules_run_on_tensors(run_module):
 TRUTHS = {"given": [[[True, False, True], [0, 1, -2]]]}
 MASK = [[True, False, True], [False, True, False]]
 TILDE = (
-    "Python’s `~` turns the bits of a number, so it goes with `&` and `|` alone: "
+    "Python’s `~` inverts the bits of a number, so use it only with `&` and `|`: "
     "write `not`, or put each comparison in brackets."
 )
 ANSWERS = [  # a rule, Python's answer, and the table or the sentence that comes of it
@@ -122,7 +122,7 @@ def test_an_answer_becomes_a_table_or_a_sentence(run_module):
         if expected == MASK:
             assert found == {"table": MASK, "error": ""}
         else:
-            gives = "a mask is of True and False." * expected.startswith("It gives")
+            gives = "a mask holds True or False." * expected.startswith("It gives")
             assert found == {"table": None, "error": expected + gives}
 
 
@@ -146,12 +146,12 @@ NAMED = [
     (WINDOW, "(q >= k) & (q - k <= 3)", "One key too many"),
     (WINDOW, "(q >= k) & (q - k < 2)", "One key too few"),
     (WINDOW, "abs(q - k) < 3", "The window reaches as far ahead as `back`"),
-    (WINDOW, "(q < k) | (q - k > 2)", "The other way round: True hides here"),
+    (WINDOW, "(q < k) | (q - k > 2)", "Inverted: True hides here"),
     (WINDOW, "0 < q - k < 3", "The query’s own key is hidden"),
     (WINDOW, "k - q < 3 and k >= q", "Queries and keys are exchanged"),
     (WINDOW, "q >= k or q - k < 3", ""),
     (LAST, "q > k", "The query’s own key is hidden"),
-    (LAST, "q < k", "The other way round"),
+    (LAST, "q < k", "Inverted: True hides here"),
     (LAST, "q >= k - 1", "One key too many: each query sees the next key"),
     (LAST, "q <= k", "Queries and keys are exchanged"),
     (FEWER, "q - 4 >= k", "Top-left"),
@@ -163,10 +163,10 @@ NAMED = [
     (MaskRules(6, 6, valid_len=4), "k <= 4", "One key too many is visible"),
     (PACKED, "q >= k", "The documents see each other"),
     (PACKED, "documents[q] == documents[k]", "`causal` is missing"),
-    (PACKED, "q >= k or documents[q] == documents[k]", "The rules are joined by “or”"),
+    (PACKED, "q >= k or documents[q] == documents[k]", "The rules are combined with “or”"),
     (PACKED, "q >= k and (q < 4) == (k < 4)", "Each document should begin one key sooner"),
-    (MaskRules(6, 6, prefix=3), "q >= k", "The prefix is seen causally"),
-    (MaskRules(6, 6, prefix=3), "q >= k or k <= 3", "One key of the prefix too many"),
+    (MaskRules(6, 6, prefix=3), "q >= k", "The prefix is causal, too"),
+    (MaskRules(6, 6, prefix=3), "q >= k or k <= 3", "The prefix is one key too long"),
     (MaskRules(6, 6, causal="last", valid_len=4), "q >= k", "`valid_len` is missing"),
     (MaskRules(3, 6, causal="first"), "q >= k", "It counts from the last key"),
 ]

@@ -183,9 +183,9 @@ def test_a_written_rule_is_drawn_named_and_put_into_the_code_or_has_an_error(bro
         assert shows_mask(figure, MaskRules(5, 6, causal="last"))
         slider(figure, "num_queries").press("ArrowRight")
         for text, reason in [
-            ("q >=", "SyntaxError: invalid syntax. Is a bracket open?"),
+            ("q >=", "SyntaxError: invalid syntax. Is a bracket not closed?"),
             ("q >= x", "NameError: name 'x' isn't defined"),
-            ("q + k", "It gives 2 for q=0, k=2: a mask is of True and False."),
+            ("q + k", "It gives 2 for q=0, k=2: a mask holds True or False."),
             ("sum(1 for _ in range(10**9)) > q", "It did not end within two seconds"),
         ]:
             write(figure, text)

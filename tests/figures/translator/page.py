@@ -107,8 +107,8 @@ ROOM = Room(
     move=_hide,
     refused={
         "": "Type a date, as people write it.",
-        "9! März": "The model knows no “!”: no date that it learned from has that.",
-        "1" * 65: "The figure takes at most 64 characters, these are 65.",
+        "9! März": "The model does not know “!”: no date that it learned from contains that.",
+        "1" * 65: "The figure takes at most 64 characters, but there are 65.",
     },
     still=TEXT,
     ink=".verdict",

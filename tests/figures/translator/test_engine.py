@@ -35,7 +35,7 @@ return {
         { ...given, text: [...given.text], output: [...given.output] }, step)),
 };
 """
-UNKNOWN = "The model knows no {}: no date that it learned from has that."
+UNKNOWN = "The model does not know {}: no date that it learned from contains that."
 REFUSED = {
     "": "Type a date, as people write it.",
     " \t\u00a0": "Type a date, as people write it.",
@@ -44,7 +44,7 @@ REFUSED = {
     "9\u200dB\u0301": UNKNOWN.format("“◦”, “B” and “◌\u0301”"),
     "😀9": UNKNOWN.format("“😀”"),
     "!?%&!": UNKNOWN.format("“!”, “?”, “%” and 1 more"),
-    "1" * 65: "The figure takes at most 64 characters, these are 65.",
+    "1" * 65: "The figure takes at most 64 characters, but there are 65.",
     "1" * 64: "",
     f" {'1' * 64} ": "",
 }

@@ -127,7 +127,7 @@ class ZeroFeedForward(nn.TransformerEncoderLayer):
 @pytest.mark.parametrize(
     ("part", "message"),
     [
-        ({"norm_first": False}, "must norm first"),
+        ({"norm_first": False}, "must have norm_first=True"),
         ({"activation": nn.GELU()}, "activation relu"),
         ({"norm1": nn.RMSNorm(4)}, "norm1 must be an nn.LayerNorm"),
         ({"linear1": nn.Identity()}, "linear1 must be an nn.Linear"),

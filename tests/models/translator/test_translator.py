@@ -194,7 +194,7 @@ def test_threads_that_translate_get_their_own_weights():
 
 def test_changed_weights_are_pooled_and_returned(monkeypatch):
     model, contexts = make_model(), []
-    model.output.bias.data[END] = -1e6  # so that it writes on
+    model.output.bias.data[END] = -1e6  # so that no output ends early
     expected = model.translate(TEXTS)
     same = model.translate(TEXTS, lambda weights, _: weights.clone())
     assert get_outputs(same) == get_outputs(expected)

@@ -9,7 +9,7 @@ from tools.book.server import BUILD, address, show, start_server
 
 FOLD = "<details><summary>Answer</summary><p style='height: 700px'>A half each.</p></details>"
 POSITION = (ROOT / "tools" / "site" / "static" / "place.js").read_text("utf-8")
-# Each build is higher above the text that is read, and its figure gets its height late.
+# Each build has more height above the text being read; the figure's height is set after loading.
 PAGE = f"""<!DOCTYPE html><title>t</title><article><section id="s">{2 * FOLD}
 <p style="height: {{high}}px">{{text}}</p><div data-attnbook-view="figure-0"></div>
 </section><section id="read"><p>first</p><p id="here" style="height: 5000px">here</p></section>

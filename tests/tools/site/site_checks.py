@@ -66,8 +66,8 @@ HARD_ON_A_PHONE = """() => {
 # Some errors, such as those of a ResizeObserver, raise no exception and are no "pageerror".
 REPORT_ERRORS = """addEventListener('error', event =>
     event.error || console.error(`window error: ${event.message}`))"""
-# Waits until figures have started, and fonts and the scripts that a page starts late have arrived,
-# which wait for a sign of a reader.
+# Waits until figures have started, and fonts and the page's late scripts have arrived; the late
+# scripts start at the reader's first action, imitated here.
 READY = """async () => {
     dispatchEvent(new Event('focusin'));
     const all = (selector) => [...document.querySelectorAll(selector)];

@@ -98,7 +98,7 @@ def test_the_state_has_the_figures_own_traits_and_no_code(built):
     module = name_of({"esm": STAND_IN, "css": figure()["state"]["_css"]})
     expected = {"figure-0": {"kind": "stand-in", "size": 3, "module": module}}
     assert state(built.read("one")) == expected
-    assert state(built.read("shown")) == expected  # not that of figures that are not shown
+    assert state(built.read("shown")) == expected  # without the state of figures that are not shown
     assert state(built.read("evil"))["figure-0"]["caption"] == EVIL  # it does not end the script
 
 

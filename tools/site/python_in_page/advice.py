@@ -448,7 +448,7 @@ def about_attribute(message: str, code: str) -> str:
     if f"class {owner}" in code and not name.startswith("_"):
         return ""  # it is for the reader's own class to have it
     if owner == "NoneType":
-        return "The value is None: has a function no `return`?"
+        return "The value is None: does a function have no `return`?"
     if owner == "function":
         return "Here, functions have no attributes: use a list, or a class."
     if "module" in message:

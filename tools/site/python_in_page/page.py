@@ -153,7 +153,7 @@ def line_of(error: BaseException) -> "int | None":
 
 def refuse_input(*_: str) -> None:
     """Replaces `input`."""
-    raise OSError("there is nobody to type: write what you would type into the code")
+    raise OSError("nobody can type here: write the value in your code instead")
 
 
 def restore() -> None:

@@ -20,8 +20,8 @@ function printLine(line) {
  * @param {Record<string, string>} files Python, by path
  */
 async function start(program, files) {
-  // MicroPython fetches its program, which is here already. WebKit lets no worker of a page in a folder
-  // fetch a Blob, and a site's policy may forbid to fetch anything.
+  // MicroPython fetches its program, which is here already. In WebKit, a worker of a file:// page cannot
+  // fetch a Blob, and a site's policy may forbid any fetch.
   const type = { "Content-Type": "application/wasm" };
   globalThis.fetch = async () => new Response(program, { headers: type });
   const python = await loadMicroPython({

@@ -62,7 +62,7 @@
         scrollBy({ top: element.getBoundingClientRect().top - top, behavior: "instant" });
         if (isSettled()) frames -= 1;
       } else if (document.readyState === "complete") {
-        // Not sooner, or the browser would restore the pixels, even if the reader has scrolled.
+        // Not sooner, or the browser would restore its own scroll position, even if the reader has scrolled.
         history.scrollRestoration = "auto";
         ends.abort();
         return;

@@ -69,7 +69,7 @@
       if (store.write(item, text)) added += 1;
       else lost += 1;
     };
-    // Code first: if there is other code here, it replaces what “Bring back” shows.
+    // Code first: if other code is here, “Bring back” shows the file’s code, not its older version.
     const isCode = (/** @type {[string, string]} */ [item]) => Number(item.startsWith("code/"));
     for (const [item, text] of [...items].sort((a, b) => isCode(b) - isCode(a))) {
       const [kind, name] = item.split("/");
