@@ -56,7 +56,7 @@ DARK = {
     "key-7": "#8b85e9",
 }
 KEYS = tuple(LIGHT[f"key-{i}"] for i in range(8))
-# What the book's theme, Colab, JupyterLab and VS Code say of a dark page.
+# How the book's theme, Colab, JupyterLab and VS Code mark a dark page.
 DARK_PAGES = (
     'html[data-theme="dark"]',
     'html[theme="dark"]',

@@ -138,7 +138,7 @@ def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
     units, sides = pairs * hiddens, batch * (queries + keys) * hiddens
     together = min(batch, max(1, BLOCK // (queries * keys * hiddens)))  # examples in a block
     block = min(units, max(BLOCK, keys * hiddens))
-    exponentials = 2 * together * (queries + keys) * hiddens  # those before are still there
+    exponentials = 2 * together * (queries + keys) * hiddens  # those of the block before, too
     work, values = block + exponentials, batch * keys * hiddens
     if pairs > max(BLOCK, sides):
         return sides + output + work + (sides + values if training else 0)

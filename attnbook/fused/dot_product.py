@@ -64,7 +64,7 @@ def fast_dot_product_attention(  # noqa: PLR0913 - what a call and its layer say
         return _formula(queries, keys, values, visible, scale, causal=causal)
     per_example = from_first and visible is not None and visible.shape[-2] == 1
     sliced = reads and per_example and slices_pay(queries, keys, values)
-    # The kernel's own order counts queries and keys from the first.
+    # The kernel's causal mask has the first query at the first key.
     if causal and _are_as_many(queries, keys) and (visible is None or sliced):
         return _causal(queries, keys, values, visible, scale)
     if causal:

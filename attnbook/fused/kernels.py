@@ -57,7 +57,7 @@ def _has_compiler() -> bool:
 
     try:
         get_cpp_compiler()
-    except (OSError, RuntimeError):  # there is none, or CXX names what is no program
+    except (OSError, RuntimeError):  # none was found, or CXX names no program
         return False
     return True
 

@@ -199,8 +199,9 @@ def query_and_key_positions(
     """
     check_shape(shape)
     if (query_positions is None) != (key_positions is None):
-        missing = "query_positions" if query_positions is None else "key_positions"
-        raise ValueError(f"{missing} must be given where the other positions are, got None")
+        names = ["query_positions", "key_positions"]
+        missing, given = names if query_positions is None else reversed(names)
+        raise ValueError(f"{missing} must be given if {given} is given, got None")
     if query_positions is None or key_positions is None:
         check_own_keys(rule, shape)
         of_keys = positions_of_keys(shape, device or "cpu")

@@ -209,7 +209,7 @@ class Task:
 
 
 def _words(function: Function) -> str:
-    # In a task's module a function on plain lists has this suffix if one in torch has its name.
+    # A function on plain lists has this suffix if one on tensors has the name without it.
     return function.__name__.removesuffix("_by_hand").replace("_", " ").strip()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
 VARIED = tuple("batch queries keys num_queries num_keys tokens positions steps".split())
-"""What no parameter of a layer fixes, by the names that it usually has."""
+"""The usual names of the sizes that no parameter of a layer fixes."""
 
 
 class UnclearAxisError(ValueError):

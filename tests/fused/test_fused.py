@@ -72,7 +72,7 @@ def plain(queries, keys, weight):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_a_query_of_45_and_a_key_of_minus_42_score_tanh_3(dtype):
-    # e^90 is too large for float32; clamped to the largest float32, this would give 0.
+    # e^90 is too large for float32; with both cut to the same limit, the score would be 0.
     queries = torch.tensor([[[45.0], [-45.0]]], dtype=dtype)
     keys = torch.tensor([[[-42.0], [42.0]]], dtype=dtype)
     scores = fast_additive_score(queries, keys, torch.ones(1, dtype=dtype), None).float()

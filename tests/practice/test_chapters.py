@@ -33,7 +33,7 @@ BUG_TO_FIND = {
     "heads-that-copy": ("induction-score", "weight on the token itself"),
     "what-attention-costs": ("online-softmax", "only the sum is corrected"),
 }
-# These are tasks from top to bottom.
+# These chapters consist of tasks only.
 OF_TASKS = ("attention-from-nothing", "bug-clinic")
 IMPORTS = (ast.Import, ast.ImportFrom)
 each_chapter = pytest.mark.parametrize("name", BUG_TO_FIND)

@@ -28,7 +28,7 @@ from attnbook.practice.judge import run_safely
 # These answers do not end. All others may take as long as usual: their first use imports much.
 ENDLESS = ("endless()", "swallowing()", "Broken.apply(scores)")
 LIMIT = 0.4  # seconds of a call that does not end
-MOST_MEMORY = 300  # MB for all of them together
+MOST_MEMORY = 300  # MB that all answers together may add
 MOST_CASES = 2  # of the task on tensors: what an answer changes is restored after each
 TORCH, LISTS = "masked-softmax", "softmax-by-hand"
 

@@ -23,7 +23,7 @@ UNITS = 8  # a power of two
 
 # Other operations are rounded equally everywhere: adding, multiplying, dividing two numbers, √.
 ROUNDED = frozenset(
-    # one number each
+    # elementwise
     "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh atan2 sigmoid silu gelu erf softplus "
     "log_sigmoid_forward pow rsqrt special_entr xlogy logaddexp addcmul addcdiv lerp "
     # sums

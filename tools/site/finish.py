@@ -23,7 +23,7 @@ STYLE = re.compile(re.escape(BUNDLE) + r'(?:\?v=\w*)?(?=")')
 IMAGE = re.compile(r"<img\b[^>]*>")
 ATTRIBUTE = re.compile(r'\s([\w-]+)="([^"]*)"')
 THEME = Path("scripts", "pydata-sphinx-theme.js")
-# Where the theme's script lists what may scroll, which it measures after every change of a page.
+# The list, in the theme's script, of elements that may scroll; it measures them after each change.
 MEASURED = re.compile(r'\["pre",[^\]]*\](?=\.join\(", "\))')
 NOTHING = '[":not(*)"]'  # site.js does it
 

@@ -25,7 +25,7 @@ STATE = re.compile(r'<script class="attnbook-state" type="application/json">(.*?
 ARTICLE = re.compile(r"(<article[^>]*>).*?(</article>)", re.S)
 LIVE = re.compile(r"<script[^>]*(?:attnbook-state.*?|_static/live/[^>]*)>.*?</script>\n?", re.S)
 LATE = re.compile(r"<script data-attnbook-late=[^>]*></script>")
-MOST = {"prediction": 1, "code": 1}  # of a chapter: there are about eighty, and all look alike
+MOST = {"prediction": 1, "code": 1}  # in a chapter: the book has about eighty, all alike
 
 
 def classes() -> dict[str, type[Figure]]:

@@ -26,13 +26,13 @@ from tools.site.minify import minify
 
 HOST = Path(__file__).parent / "host.js"
 FOLDER = "live"  # below the built site's _static, where nothing is put on pages by itself
-MODULES = "live_modules"  # ours among what myst-nb remembers of a page
+MODULES = "live_modules"  # in the data that myst-nb stores for a page
 TAG = "notebook-only"
 NOTE = "This control is live in Colab or Jupyter; this page has no kernel."
 VIEW = "application/vnd.jupyter.widget-view+json"
 OPENING, CLOSING = f'<script type="{VIEW}">', "</script>"
 STATE = "ipywidgets_state"  # myst-nb's name for the state among a page's scripts
-LATE = "live_late"  # ours among what myst-nb remembers of a page: what its figures may ask for
+LATE = "live_late"  # likewise: the scripts that its figures may ask for
 # Traits that ipywidgets adds to every widget, and no figure reads.
 PLUMBING = ("layout", "tabbable", "tooltip")
 STILL = ("static_text", "still_html")  # what is on the page already

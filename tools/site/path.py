@@ -22,7 +22,7 @@ from tools.site.items import Item, items_in, page_name
 from tools.site.live import in_script
 from tools.site.minutes import TEXTS, parts_of
 
-ITEMS = "progress_items"  # ours among what myst-nb remembers of a page
+ITEMS = "progress_items"  # in the data that myst-nb stores for a page
 LISTS = "progress_lists"  # whether a page has such a list
 STORED = "attnbook_items"  # what the environment remembers of the last build
 REFERENCE = "Reference"  # the part whose pages are not chapters

@@ -24,7 +24,7 @@ LINK = re.compile(
 )
 MATHML = re.compile(r"<math.*</math>")
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
-# Other letters have no small sign that every font holds; W_q is how the code writes it, too.
+# Not every font has subscripts of other letters; these stay as in the code, such as W_q.
 INDICES = dict(zip("0123456789ij", "₀₁₂₃₄₅₆₇₈₉ᵢⱼ", strict=True))
 EXPONENTS = dict(zip("0123456789⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹ᵀ", strict=True))
 

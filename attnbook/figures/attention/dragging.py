@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_MOVED = 8  # keys, each in a colour of its own
 MOVABLE = ("vectors", "scores")
 MARGIN = 1.25  # the reach of a drag, relative to the largest number at first
-STILL = "The score is a Python function of its own, which a page cannot run: the arrows stay still."
+STILL = "The score is a Python function, which a page cannot run: the arrows cannot be dragged."
 
 
 def _additive(queries: Tensor, keys: Tensor, first: Tensor, second: Tensor, w_v: Tensor) -> Tensor:

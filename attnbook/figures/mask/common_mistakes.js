@@ -30,14 +30,14 @@ function paddingMistakes({ start, valid_len, num_keys }) {
   /** @type {Change[]} */
   const found = [];
   if (start !== null) {
-    const right = "Right padding: it hides the last keys. Left padding hides the first ones";
+    const right = "Your mask is for right padding: it hides the last keys. Left padding hides the first ones";
     found.push([`${right}.`, { start: null, valid_len: num_keys - start }]);
     found.push([`${right}; and a start is not a length.`, { start: null, valid_len: start }]);
     found.push([`One key too many is hidden: key ${start} is the first visible one.`, { start: start + 1 }]);
     found.push([`One key too few is hidden: key ${start} is the first visible one.`, { start: start - 1 }]);
   }
   if (valid_len !== null) {
-    const left = "Left padding: it hides the first keys. Right padding hides the last ones.";
+    const left = "Your mask is for left padding: it hides the first keys. Right padding hides the last ones.";
     found.push([left, { valid_len: null, start: num_keys - valid_len }]);
     found.push([
       `One key too many is visible: a length of ${valid_len} ends before key ${valid_len}.`,

@@ -223,7 +223,7 @@ def _check(scores: Tensor, values: Tensor, block: int) -> None:
     numbers("values", values)  # refuses what is not finite
     numbers("scores", scores)
     # The axis of the bars needs finite ends.
-    numbers("sums of the values' sizes", values.detach().double().abs().sum(dim=0))
+    numbers("sums of the absolute values", values.detach().double().abs().sum(dim=0))
     ends = scores.detach().double().clamp(max=0).min(), scores.detach().double().clamp(min=0).max()
     if not math.isfinite(ends[1] - ends[0]):
         raise ValueError(

@@ -16,7 +16,7 @@ from torch import Tensor
 from attnbook.tracing import Step
 
 RECENT = 24
-"""How many different tensors before a step, and how many weights, are tried as its factors."""
+"""How many earlier tensors, and how many weights, are tried as factors of a step's tensor."""
 NAME = re.compile(r"\w+")
 CLOSE = 1e-6
 """How far a number may be from a sum of products, as a share of the products' sizes."""

@@ -188,4 +188,4 @@ def _check_hidden(text: str, hidden: Sequence[int]) -> None:
                 f"hidden must hold positions in [0, len(text)={len(text)}), got {position}"
             )
     if len({*hidden}) < len(hidden):
-        raise ValueError(f"hidden must hold each position once, got {[*hidden]}")
+        raise ValueError(f"hidden must hold each position at most once, got {[*hidden]}")

@@ -33,7 +33,7 @@ class Reading(NamedTuple):
     output: str
     scores: Float[Tensor, "steps keys"]
     weights: Float[Tensor, "steps keys"]
-    # Of each character written, and of the end where the model writes it.
+    # One for each written character, and one for the end if the model writes it.
     probabilities: Float[Tensor, " written"]
 
 

@@ -74,7 +74,7 @@ def _run_on_solutions(test: Function, task: Task) -> tuple[list[tuple[Solution, 
         if graded.failure:
             found.append((right, graded.failure))
         if graded.hint:
-            return found, graded.hint  # of the test itself: it would be the same on all
+            return found, graded.hint  # about the test itself: the same for every solution
     return found, ""
 
 

@@ -265,8 +265,8 @@ def divided_by_the_root(
 
 @task.bug(
     symptom="With as many queries as keys the shape is right, but each row belongs to a key.",
-    fix="add an axis for keys after the queries' own, `[:, :, None]`, and one for queries before "
-    "the keys' own, `[:, None]`.",
+    fix="give the queries an axis for keys, `[:, :, None]`, and the keys an axis for queries, "
+    "`[:, None]`.",
 )
 def queries_and_keys_change_places(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor

@@ -192,7 +192,9 @@ def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.bug(
     symptom="The first output is NaN.",
-    fix=("compare by `<=`, or hide only `triu(diagonal=1)`: a query attends to its own position."),
+    fix=(
+        "compare with `<=`, or hide only `triu(diagonal=1)`: a query attends to its own position."
+    ),
 )
 def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """each query attends only to the keys before its own position, so the first one has none."""

@@ -135,7 +135,7 @@ def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="The first row of weights is NaN, or zeros.",
-    fix="compare by `<=`: a query attends to its own position.",
+    fix="compare with `<=`: a query attends to its own position.",
 )
 def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
     """each query attends to the keys before its own position, but not to its own key."""
@@ -172,7 +172,7 @@ def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
 
 @task.bug(
     symptom="Each output is just the value at its own position.",
-    fix="compare by `<=`, not by `==`.",
+    fix="compare with `<=`, not with `==`.",
 )
 def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
     """each query attends to the key at its own position, and to none before it."""
@@ -278,7 +278,9 @@ def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -
     return key <= query + num_queries - num_keys
 
 
-@by_hand.bug(fix="let a query attend to its own position: compare by `<=`, and do not subtract 1.")
+@by_hand.bug(
+    fix="let a query attend to its own position: compare with `<=`, and do not subtract 1."
+)
 def own_position_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key < query + num_keys - num_queries
 

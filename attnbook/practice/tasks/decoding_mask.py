@@ -115,7 +115,7 @@ def left_padding_read_as_right(starts: Tensor, num_queries: int, num_keys: int) 
 @task.bug(
     symptom="The model reads padding only.",
     origin="a common mistake: `length_mask` called with what are no lengths",
-    fix="compare by `>=`: a start is where the text begins, not where it ends.",
+    fix="compare with `>=`: a start is where the text begins, not where it ends.",
 )
 def starts_taken_for_lengths(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the starts are used as lengths, and the padding before them is what is visible."""
@@ -174,7 +174,7 @@ def queries_moved_by_the_start(starts: Tensor, num_queries: int, num_keys: int) 
 
 @task.bug(
     symptom="A text's output changes a little with the text that it is batched with.",
-    fix="the key at `starts` is the text's first: compare by `>=`.",
+    fix="the key at `starts` is the text's first: compare with `>=`.",
 )
 def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the last key of padding is visible."""
@@ -183,7 +183,7 @@ def one_key_of_padding_seen(starts: Tensor, num_queries: int, num_keys: int) -> 
 
 @task.bug(
     symptom="The first word of each text seems to be ignored, and its own row is empty.",
-    fix="the key at `starts` is the text's first, and visible: compare by `>=`.",
+    fix="the key at `starts` is the text's first, and visible: compare with `>=`.",
 )
 def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """the first key of each text is hidden."""
@@ -192,7 +192,7 @@ def first_word_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor
 
 @task.bug(
     symptom="Each text's first word gives NaN, or zeros.",
-    fix="compare by `<=`: a query attends to its own position.",
+    fix="compare with `<=`: a query attends to its own position.",
 )
 def own_position_hidden(starts: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """each query attends to the keys before its own position, but not to its own key."""

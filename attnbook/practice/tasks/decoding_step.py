@@ -514,7 +514,9 @@ def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(each) for each in sums], weights
 
 
-@by_hand.solution("the context is divided only at the end, and tanh(x) is 1 - 2 / (1 + e^(2x)).")
+@by_hand.solution(
+    "the sum of the powers divides only the context, and tanh(x) is 1 - 2 / (1 + e^(2x))."
+)
 def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [_dot(state, vector) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]

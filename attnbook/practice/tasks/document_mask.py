@@ -350,7 +350,7 @@ def document_by_the_querys_number(
     return documents[key] == documents[query] and key <= query + num_keys - num_queries
 
 
-@by_hand.bug(fix="compare by `==`: a lower number is another document, too.")
+@by_hand.bug(fix="compare with `==`: a lower number is another document, too.")
 def documents_with_lower_numbers_leak_by_hand(
     query: int, key: int, num_queries: int, num_keys: int, documents: Documents
 ) -> bool:

@@ -334,7 +334,7 @@ def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.bug(
     symptom="Doubled letters are missing from the score.",
-    origin="a common mistake: a search that begins two to the left",
+    origin="a common mistake: a search that begins two positions before the query",
     fix="let the position just before the query count, too: the key after it is the query's own.",
 )
 def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:

@@ -254,7 +254,7 @@ def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Wid
 
 @task.bug(
     symptom="The curve misses points that it should almost touch.",
-    fix="let every key count: a query's own key is left out only to choose a width.",
+    fix="use every key: a key equal to the query is left out only when a width is chosen.",
 )
 def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """a key on which a query lies is left out, as when each point is predicted from the others."""
@@ -342,7 +342,7 @@ def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -
 
 
 @by_hand.solution(
-    "a key's weight is 1 over the sum of all kernels, each divided by that key's own."
+    "the weight of key i is 1 over a sum: that of all kernels, divided by the kernel of key i."
 )
 def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
     output = 0.0

@@ -414,7 +414,7 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
 
 
 @task.bug(
-    symptom="Rows sum to 1, except one whose scores had overflowed to the lowest finite number.",
+    symptom="Rows sum to 1, except one whose scores were clamped to the lowest finite number.",
     origin="a new reader's answer, and much code that knows -inf to be dangerous",
     fix="fill with -inf, which is below every score, and clear fully masked rows.",
 )
@@ -516,7 +516,7 @@ def one_key_too_many(scores: Row, valid_len: int) -> Row:
     return _softmax(visible) + [0.0] * (len(scores) - len(visible))
 
 
-@by_hand.bug(fix="add a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
+@by_hand.bug(fix="append a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
 def padding_cut_off(scores: Row, valid_len: int) -> Row:
     """padding is cut off, and gets no weight, where it should get a weight of 0."""
     return _softmax(scores[:valid_len])
@@ -596,7 +596,7 @@ def nothing_divided(scores: Row, valid_len: int) -> Row:
     return [each / sum(remaining) for each in remaining]
 
 
-@by_hand.bug(fix="take powers of the visible scores only: `scores[:valid_len]`.")
+@by_hand.bug(fix="take `math.exp` of the visible scores only: `scores[:valid_len]`.")
 def powers_of_padding(scores: Row, valid_len: int) -> Row:
     """powers of padding are taken, too, and overflow where it is far above the visible maximum."""
     largest = max(scores[:valid_len], default=math.inf)

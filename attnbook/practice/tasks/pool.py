@@ -228,9 +228,10 @@ by_hand = ListTask(
     name="pool-by-hand",
     in_torch=task,
     statement=(
-        "Write `pool(weights, values)`: a list of weights, and a list of as many vectors, each a "
-        "list of numbers. Return one vector: the sum of all vectors, each times its weight. "
-        "Weights are taken as they are: where they sum to 0.5, the output is half as large."
+        "Write `pool(weights, values)`: `weights` is a list of numbers, and `values` a list of as "
+        "many vectors, each a list of numbers. Return one vector: the sum of all vectors, each "
+        "times its weight. Weights are taken as they are: where they sum to 0.5, the output is "
+        "half as large."
     ),
     starter="def pool(weights, values):\n    ...",
 )

@@ -187,7 +187,7 @@ def next_key_visible(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Te
 
 @task.bug(
     symptom="With a prefix of 0, the first position attends to nothing, and its output is NaN.",
-    fix="a query attends to its own position: compare by `<=`.",
+    fix="a query attends to its own position: compare with `<=`.",
 )
 def own_position_hidden(prefix_lens: Tensor, num_queries: int, num_keys: int) -> Tensor:
     """outside of the prefix a query does not attend to its own position."""

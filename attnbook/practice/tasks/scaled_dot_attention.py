@@ -231,7 +231,7 @@ def multiplied_by_the_root(
 
 @task.bug(
     symptom="Longer sentences give flatter weights.",
-    origin="`whose d` is asked in threads such as bert_language_understanding#9",
+    origin="threads such as bert_language_understanding#9 ask which size d is",
     fix="take the size of a query, `queries.shape[-1]`; `shape[1]` of the keys is their number.",
 )
 def root_of_the_number_of_keys(
@@ -243,7 +243,7 @@ def root_of_the_number_of_keys(
 
 @task.bug(
     symptom="Where value_size changes, the weights change, though queries and keys stay the same.",
-    origin="`whose d` is asked in threads such as bert_language_understanding#9",
+    origin="threads such as bert_language_understanding#9 ask which size d is",
     fix="take the size of a query, `queries.shape[-1]`: values have no part in the scores.",
 )
 def root_of_the_value_size(
@@ -387,7 +387,7 @@ def padding_scores_zero(
 
 
 @task.bug(
-    symptom="It stops at the product of queries and keys, unless all sizes are equal.",
+    symptom="The product of queries and keys raises an error, unless num_keys equals query_size.",
     origin="a new reader's first try",
     fix="swap the last two axes of the keys first: `queries @ keys.mT`.",
 )

@@ -223,7 +223,7 @@ def subtracted_in_place(scores: Tensor) -> Tensor:
 
 
 @task.bug(
-    symptom="It stops at the division: the sizes of two tensors do not match.",
+    symptom="The division raises an error: the sizes of two tensors do not match.",
     origin="a new reader's first try",
     fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and the same for `amax`.",
 )

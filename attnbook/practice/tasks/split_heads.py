@@ -141,7 +141,7 @@ def numbers_dealt_out_in_turn(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.bug(
     symptom="More heads do not help, and all of them attend to the same keys.",
-    fix="begin the part of head h at number h · head_size.",
+    fix="begin the part of head h at index h · head_size.",
 )
 def the_first_part_for_every_head(vectors: Tensor, num_heads: int) -> Tensor:
     """every head gets the same numbers, the first ones."""
@@ -236,7 +236,7 @@ by_hand.case("one head")(lambda: ([[1, 2], [3, 4]], 1))
 by_hand.case("five heads of two numbers")(lambda: ([[*range(10)], [*range(10, 20)]], 5))
 
 
-@by_hand.solution("the part of a head begins at the head's number times the size of a part.")
+@by_hand.solution("the part of head h begins at index h · head_size.")
 def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
     return [

@@ -36,7 +36,7 @@ def _as_function(written: Function) -> Function:
         x: Tensor, valid_lens: Tensor | None = None, training: bool = False
     ) -> tuple[Tensor, Tensor, Tensor] | None:
         if isinstance(written, nn.Module):
-            raise TypeError("this is a block already: pass its class, TransformerBlock")
+            raise TypeError("got an instance of a block: pass the class, TransformerBlock")
         silent, block = (written(*make_parts(x, silent)) for silent in (True, False))
         if not isinstance(block, nn.Module):
             raise TypeError(f"TransformerBlock(…) must give an nn.Module, not {type(block)}")

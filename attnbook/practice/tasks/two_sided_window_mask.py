@@ -132,7 +132,7 @@ def one_key_too_few_back(num_queries: int, num_keys: int, back: Reach, ahead: Re
 
 @task.bug(
     symptom="With `ahead` 0, the model attends to the token that it has to predict.",
-    fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
+    fix="the last visible key is `ahead` positions after the query: compare with `<=`.",
 )
 def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too long on the right: steps up to `ahead` + 1 are visible."""
@@ -143,7 +143,7 @@ def one_key_too_many_ahead(num_queries: int, num_keys: int, back: Reach, ahead: 
 @task.bug(
     symptom="With `ahead` 0 a query does not attend to itself, and the first row may be NaN.",
     origin="a common mistake: a slice does not include its end",
-    fix="the last visible key is `ahead` positions after the query: compare by `<=`.",
+    fix="the last visible key is `ahead` positions after the query: compare with `<=`.",
 )
 def one_key_too_few_ahead(num_queries: int, num_keys: int, back: Reach, ahead: Reach) -> Tensor:
     """the window is one key too short on the right: only steps below `ahead` are visible."""

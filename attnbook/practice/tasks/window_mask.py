@@ -203,9 +203,7 @@ def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> T
 
 
 @task.bug(
-    symptom=(
-        "With one query at a time it is right; with several the early ones attend to too few keys."
-    ),
+    symptom="With one query the mask is right; with several, early queries see too few keys.",
     fix="count back from each query's own position, not from the end of the keys.",
 )
 def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:

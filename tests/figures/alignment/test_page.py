@@ -52,7 +52,7 @@ def test_at_every_step_it_shows_the_model(show, case):
         each for date in range(len(translations)) for each in expected(case, translations, date)
     ]
     if case == "book":
-        expecting = expecting[::3]  # each of the ten steps, of some text
+        expecting = expecting[::3]  # with these, each of the ten steps occurs
     positions = [{name: each[name] for name in ("date", "step")} for each in expecting]
     found = shown.read_all(READ, positions)
     for position, one, true in zip(positions, found, expecting, strict=True):

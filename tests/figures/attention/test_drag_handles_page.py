@@ -169,7 +169,7 @@ def test_arrows_cannot_be_dragged_with_a_score_that_the_page_does_not_have(show)
     figure = show("own score").figure
     assert figure.locator(".drag-handle, .pair, .restore").count() == 0
     note = figure.locator(".movable-arrows .note").first.inner_text()
-    assert note.endswith("the arrows stay still.")
+    assert note.endswith("the arrows cannot be dragged.")
     assert figure.locator(".movable-arrows .arrows").count() == 2
 
 

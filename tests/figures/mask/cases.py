@@ -15,7 +15,7 @@ from attnbook.figures.mask.rule_parser import evaluate_rule
 from attnbook.masking.interop import MaskRules
 from tests.masking.mask_rules import ALONE, JOINS
 
-# Rules that tensors run as they are, and rules that they need as a table.
+# Rules that also work on tensors, and rules that need a table.
 ON_TENSORS = [
     "(q >= k) & (q - k < 3)",
     "q >= k",

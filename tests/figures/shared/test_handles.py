@@ -12,7 +12,7 @@ from tests.figures.scaling.cases import CASES as SCALING
 from tests.figures.shared.page import handle_centre
 from tests.tools.site.site_checks import NARROW, WIDE
 
-# A figure, its slider, the part at the handle, and where in it: its left end is 0, its right end 1.
+# A figure, its slider, the part with the handle, and the handle's place on that part, 0 to 1.
 HANDLES = {
     "attention": (CASES["toy"]().figure, "valid_lens[0]", ".axis .padding", 0),
     "pooling": (POOLING["few"], "query", ".marker", 0.5),

@@ -98,7 +98,7 @@ OF_TRANSLATOR = [
     ("text", "9" * 65, f"{MOST} 64 of characters, got 65; show a part of it"),
     ("text", "9!", "text must hold characters of the vocabulary, got '!'"),
     ("hidden", [12], "hidden must hold positions in [0, len(text)=12), got 12"),
-    ("hidden", [3, 3], "hidden must hold each position once, got [3, 3]"),
+    ("hidden", [3, 3], "hidden must hold each position at most once, got [3, 3]"),
 ]
 # A figure, its arguments, and the start of the message.
 ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
@@ -168,7 +168,7 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (
         online,
         {"scores": zeros(2), "values": zeros(2, 1).double() + 1.7e308},
-        "sums of the values' sizes must be finite, got inf at index (0,)",
+        "sums of the absolute values must be finite, got inf at index (0,)",
     ),
     (
         online,

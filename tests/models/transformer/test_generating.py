@@ -166,7 +166,7 @@ def test_with_enough_beams_the_likeliest_of_all_texts_is_found():
     for start in TEXTS:
         best = max(every, key=lambda added: likelihood(model, start + added, len(start)))
         assert model.generate([start], 3, beams=25) == [start + best]
-        # A text that has ended competes as it is.
+        # A text that has ended stays a candidate, and gets no further characters.
         ended = {re.match(r"[^b]*b?", added)[0] for added in every}
         best = max(ended, key=lambda added: likelihood(model, start + added, len(start)))
         assert model.generate([start], 3, beams=25, stop="b") == [start + best]

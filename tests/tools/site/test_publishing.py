@@ -234,7 +234,7 @@ def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address):
         assert record.complaints + record.failures + record.foreign(address) == []
 
 
-# Other builds of it
+# Other builds of the book
 
 
 @pytest.mark.weekly
