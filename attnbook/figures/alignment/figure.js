@@ -1,5 +1,5 @@
 // The alignment figure: a translation, and where the model attended before each of its characters.
-/** @import { Place, Shown } from "../shared/types" */
+/** @import { RenderContext, FigureTraits } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 import { make, put, stretched } from "../shared/elements.js";
@@ -7,16 +7,16 @@ import { mountFigure, setterOf } from "../shared/mount.js";
 import { textBands } from "../shared/text_bands.js";
 import { goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
 
-/** @typedef {Shown & {translations: Translated[], date: number, step: number}} Traits */
+/** @typedef {FigureTraits & {translations: Translated[], date: number, step: number}} Traits */
 
 /** The last step of a translation, or the one wanted. @param {number} step @param {Translated} shown */
 function within(step, { output }) {
   return Math.max(0, Math.min(step, output.length - 1));
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawAlignment(place) {
-  const { model } = place;
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {RenderContext<Traits>} context */
+function drawAlignment(context) {
+  const { model } = context;
   const translations = model.get("translations");
   /** @param {number} date @param {number} step */
   const choose = (date, step) => setterOf(model)({ date, step: within(step, translations[date]) });
@@ -60,7 +60,7 @@ function drawAlignment(place) {
       inside: [inside ?? { name: "no bracket", weight: "" }],
     });
   };
-  return mountFigure(place, { elements: [choice, bands.element], traits: ["date", "step"], paint }).close;
+  return mountFigure(context, { elements: [choice, bands.element], traits: ["date", "step"], paint }).close;
 }
 
 export default { render: drawAlignment };

@@ -1,5 +1,5 @@
 // The attention figure: scoring, weighting and pooling over one axis of keys.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { OwnRow, QueryRow, Traits, WeightsRow } from "./types" */
 import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
@@ -177,9 +177,9 @@ function keyHeadsControl(model) {
   return { ...control, paint };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
-function drawFigure(place) {
-  const { model } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
+function drawFigure(context) {
+  const { model } = context;
   const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model
@@ -203,7 +203,7 @@ function drawFigure(place) {
     controls.forEach((control) => control.paint());
   };
   const traits = ["valid_lens", "temperature", "query", "key_heads", ...draggedTraits(model).map(([name]) => name)];
-  const { close } = mountFigure(place, { elements: [whole], traits, paint, onChange: own?.run });
+  const { close } = mountFigure(context, { elements: [whole], traits, paint, onChange: own?.run });
   // Not the whole figure: `fit` changes its height, which a browser reports as a loop.
   const observer = new ResizeObserver(() => blocks.forEach((block) => block.fit()));
   blocks.forEach((block) => observer.observe(block.keys));

@@ -1,5 +1,5 @@
 // A code task: the reader writes Python in the page and runs it; the checker reports what is wrong.
-/** @import { RunResult, Model, Place } from "../shared/types" */
+/** @import { RunResult, Model, RenderContext } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
 import { button } from "../shared/controls.js";
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
@@ -100,7 +100,7 @@ function solvedMark(item) {
   return { element, paint };
 }
 
-/** The task with an editor: its elements, and a clean-up. @param {Place<Traits>} place */
+/** The task with an editor: its elements, and a clean-up. @param {RenderContext<Traits>} context */
 function interactiveTask({ model, el }) {
   const task = model.get("task");
   const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, uniqueName()]; // code outlives its statement
@@ -225,10 +225,10 @@ function failureMessage(error) {
   return `Nothing can run here: ${why}. You can still solve the task in Colab or Jupyter.`;
 }
 
-/** Draw the figure into `el`; returns a clean-up. @param {Place<Traits>} place */
-function drawCodeTask(place) {
-  const interactive = canLoadScript("python") ? interactiveTask(place) : null;
-  mountFigure(place, { elements: interactive?.elements ?? staticElements(place.model) });
+/** Draw the figure into `el`; returns a clean-up. @param {RenderContext<Traits>} context */
+function drawCodeTask(context) {
+  const interactive = canLoadScript("python") ? interactiveTask(context) : null;
+  mountFigure(context, { elements: interactive?.elements ?? staticElements(context.model) });
   return () => interactive?.close();
 }
 

@@ -1,8 +1,8 @@
 // Types of the code figure: nothing here reaches a page.
-import type { ListTask, Shown } from "../shared/types";
+import type { FigureTraits, ListTask } from "../shared/types";
 
 /** The traits of the Python class. */
-export interface Traits extends Shown {
+export interface Traits extends FigureTraits {
   statement: string;
   starter: string;
   hint: string;

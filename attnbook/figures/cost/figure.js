@@ -1,5 +1,5 @@
 // The cost figure: time and memory over queries × keys, by the formula as it is written and by our layers.
-/** @import { Ends, Model, Place } from "../shared/types" */
+/** @import { Ends, Model, RenderContext } from "../shared/types" */
 /** @import { Choice, ChoiceName, Cost, Layer, SizeName, Traits } from "./types" */
 
 import { arrangeControls, folds } from "../shared/arrangement.js";
@@ -115,9 +115,9 @@ function controlsOf(model) {
   return { top, more, paint };
 }
 
-/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {Place<Traits>} place */
-function drawCost(place) {
-  const { model } = place;
+/** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {RenderContext<Traits>} context */
+function drawCost(context) {
+  const { model } = context;
   const [controls, plots, tables, answer] = [controlsOf(model), plotsOf(model), numberTables(model), readout()];
   const elements = [controls.top, plots.element, answer.element, folds(...controls.more, tables.element)];
   const paint = () => {
@@ -128,7 +128,7 @@ function drawCost(place) {
     answer.set(sentence(model, costs), false);
   };
   const traits = ["batch", "num_queries", "num_keys", "size", "layer", "mode"];
-  return mountFigure(place, { elements, traits, paint }).close;
+  return mountFigure(context, { elements, traits, paint }).close;
 }
 
 export default { render: drawCost };

@@ -1,5 +1,5 @@
 // Types of the cost figure; nothing here reaches a page.
-import type { Ends, Shown } from "../shared/types";
+import type { Ends, FigureTraits } from "../shared/types";
 
 /** What scores a pair. */
 export type Layer = "additive" | "dot";
@@ -43,7 +43,7 @@ export type ChoiceName = "layer" | "mode";
 export type SizeName = "batch" | "num_queries" | "num_keys" | "size";
 
 /** The traits of `CostFigure`; rates and points by program, such as "dot ours training". */
-export interface Traits extends Shown, Record<SizeName, number> {
+export interface Traits extends FigureTraits, Record<SizeName, number> {
   layer: Layer;
   mode: Mode;
   rates: Record<string, Rates>;

@@ -1,5 +1,5 @@
 // The heads figure: a text that the reader types, the model's guesses, and its heads.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { HeadAt, Opened, Reading, Seen, Traits } from "./types" */
 import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { make, put } from "../shared/elements.js";
@@ -157,5 +157,6 @@ function parts(model, repaint) {
 }
 
 export default {
-  render: (/** @type {Place<Traits>} */ place) => drawTrained(place, { traits: TRAITS, open: opened, parts }),
+  render: (/** @type {RenderContext<Traits>} */ context) =>
+    drawTrained(context, { traits: TRAITS, open: opened, parts }),
 };

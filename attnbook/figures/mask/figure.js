@@ -1,5 +1,5 @@
 // The mask figure: rules, the mask that they make, and the code for each library.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
 import { arrangeControls, folds } from "../shared/arrangement.js";
 import { make, put, withCode } from "../shared/elements.js";
@@ -29,7 +29,7 @@ function codeOf(model, isAsked) {
   return codeBox((library) => setterOf(model)({ library: /** @type {Library} */ (library) }), isAsked);
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawMask(context) {
   const { model } = context;
   const goal = model.get("goal");

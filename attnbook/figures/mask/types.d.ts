@@ -1,5 +1,5 @@
 // The types of the mask figure, for tsc only.
-import type { Shown } from "../shared/types";
+import type { FigureTraits } from "../shared/types";
 
 /** True = visible: a row for each query, a column for each key. */
 export type Mask = boolean[][];
@@ -61,7 +61,7 @@ export type Group = "sizes" | "padding" | "order" | "window" | "documents" | "pr
 export type Library = "attnbook" | "sdpa" | "sdpa_float" | "multihead" | "encoder" | "flex" | "transformers";
 
 /** The traits of `MaskFigure`. */
-export interface Traits extends Shown, Rules {
+export interface Traits extends FigureTraits, Rules {
   goal: Rules | null;
   predicate: string;
   /** The value of the predicate for each pair; null without one. */

@@ -1,5 +1,5 @@
 // The online softmax of one query, block by block.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Carried, Sum, Traits } from "./types" */
 import { make } from "../shared/elements.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
@@ -71,7 +71,7 @@ function bandsOf(model) {
   return { elements: [make("div", { class: "bands" }, ...bands)], tables: tables.element, walks, paint };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawOnline(context) {
   const { model } = context;
   const bands = bandsOf(model);

@@ -1,5 +1,5 @@
 // The pooling figure: kernel regression over an axis of numbers, moved by a query and a width.
-/** @import { Model, Place, Point, Slider } from "../shared/types" */
+/** @import { Model, RenderContext, Point, Slider } from "../shared/types" */
 /** @import { Answer, Layout, Traits } from "./types" */
 import { arrangeControls, folds } from "../shared/arrangement.js";
 import { entropy, gaussianScores, maskedSoftmax, pool } from "../shared/attention.js";
@@ -162,9 +162,9 @@ function nearestIn({ keys, range: [low, high] }) {
   };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
-function drawPooling(place) {
-  const { model } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
+function drawPooling(context) {
+  const { model } = context;
   const [layout, controls, answer] = [layoutOf(model), controlsOf(model), readout()];
   const [bands, table] = [bandsOf(layout, controls.query, (key) => target.point(key)), numbersOf(layout)];
   /** @type {[Answer, ({width: number} & ReturnType<typeof sweep>) | null]} */
@@ -191,7 +191,7 @@ function drawPooling(place) {
   const root = make("div", {}, ...first, bands.element, answer.element, folds(...more, table.element));
   const target = pointing(root, read, nearestIn(layout));
   const extraClass = layout.keys.length > 64 ? "crowded-points" : "";
-  return mountFigure(place, { elements: [root], traits: ["query", "width"], paint, extraClass }).close;
+  return mountFigure(context, { elements: [root], traits: ["query", "width"], paint, extraClass }).close;
 }
 
 export default { render: drawPooling };

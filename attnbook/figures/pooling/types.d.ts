@@ -1,7 +1,7 @@
 // The types of the pooling figure, for tsc only.
-import type { Ends, Point, Shown } from "../shared/types";
+import type { Ends, FigureTraits, Point } from "../shared/types";
 
-export interface Traits extends Shown {
+export interface Traits extends FigureTraits {
   points: Point[];
   query: number;
   width: number;

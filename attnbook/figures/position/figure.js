@@ -1,5 +1,5 @@
 // The position figure: two positions as clock hands, and their dot product at each distance.
-/** @import { Place } from "../shared/types" */
+/** @import { RenderContext } from "../shared/types" */
 /** @import { Fixed, Pose, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -48,7 +48,7 @@ function sliders(fixed, positions, set) {
   return { elements: rows.map(({ element }) => element), paint };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawFigure(context) {
   const { model } = context;
   const [size, reach, query, key] = [model.get("size"), model.get("reach"), model.get("query"), model.get("key")];

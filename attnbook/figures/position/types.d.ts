@@ -1,8 +1,8 @@
 // The types of the position figure, for tsc only.
-import type { Shown } from "../shared/types";
+import type { FigureTraits } from "../shared/types";
 
 /** The traits that the page reads and sets. */
-export interface Traits extends Shown {
+export interface Traits extends FigureTraits {
   size: number;
   /** How many positions the earlier one can have. */
   positions: number;

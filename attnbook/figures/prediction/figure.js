@@ -1,5 +1,5 @@
 // A prediction: the reader answers first; a wrong answer is struck out, and explained if it is a common mistake.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Answer, AnswerControls, Judgement, Traits } from "./types" */
 
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
@@ -179,9 +179,9 @@ function store(model, item, figure) {
   if (item && isAnswered && text !== progress().read(item)) progress().write(item, text, figure);
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} place */
-function drawPrediction(place) {
-  const { model, el } = place;
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
+function drawPrediction(context) {
+  const { model, el } = context;
   const item = itemOf(el);
   restore(model, item);
   const controls = model.get("options").length ? choiceButtons(model) : numberFields(model);
@@ -205,7 +205,7 @@ function drawPrediction(place) {
     // The page unfolds what follows.
     figure.dispatchEvent(new CustomEvent("attnbook-answered", { bubbles: true }));
   };
-  const { close } = mountFigure(place, { elements: [group], traits: ["tried", "done"], paint });
+  const { close } = mountFigure(context, { elements: [group], traits: ["tried", "done"], paint });
   const unfollow = progress().follow(() => restore(model, item));
   return () => {
     unfollow();

@@ -1,10 +1,10 @@
 // Types of the prediction's figure: nothing here reaches a page.
-import type { Shown } from "../shared/types";
+import type { FigureTraits } from "../shared/types";
 
 /** A text that was chosen, or numbers that were typed. */
 export type Answer = string | number[];
 
-export interface Traits extends Shown {
+export interface Traits extends FigureTraits {
   ask: string;
   labels: string[];
   options: string[];

@@ -1,5 +1,5 @@
 // The scaling figure: the same queries and keys, scored with and without the division by √d.
-/** @import { Place } from "../shared/types" */
+/** @import { RenderContext } from "../shared/types" */
 /** @import { Half, Measures, Traits } from "./types" */
 import { arrangeControls, folds } from "../shared/arrangement.js";
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
@@ -134,7 +134,7 @@ function queryChoice(count, onChoose) {
   return { element, paint };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawFigure(context) {
   const { model } = context;
   const [sizes, halves] = [model.get("sizes"), halvesOf(model)];

@@ -1,8 +1,8 @@
 // The types of the scaling figure, for tsc only.
-import type { Shown } from "../shared/types";
+import type { FigureTraits } from "../shared/types";
 
 /** The traits that the page reads and sets. */
-export interface Traits extends Shown {
+export interface Traits extends FigureTraits {
   /** q · k: [d][query][key] */
   scores: number[][][];
   sizes: number[];

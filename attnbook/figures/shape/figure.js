@@ -1,5 +1,5 @@
 // The shape figure: a layer's source, and the tensor that each step of its run made.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Numeric, Kind, Measure, Section, Step, Traits } from "./types" */
 import { tabs } from "../shared/arrangement.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
@@ -246,7 +246,7 @@ function numberTable(model) {
   return { table, paint, stop };
 }
 
-/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {Place<Traits>} context */
+/** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawShape(context) {
   const { model } = context;
   const [steps, sections] = [model.get("steps"), model.get("sections")];

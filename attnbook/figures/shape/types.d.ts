@@ -1,8 +1,8 @@
 // What the shape figure's JavaScript is made of; nothing here reaches a page.
-import type { Shown } from "../shared/types";
+import type { FigureTraits } from "../shared/types";
 
 /** The traits of `ShapeFigure`. */
-export interface Traits extends Shown {
+export interface Traits extends FigureTraits {
   sections: Section[];
   steps: Step[];
   numbers: Numeric[][];

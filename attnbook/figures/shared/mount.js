@@ -1,10 +1,10 @@
 // Mounting a figure: its element, its repaints, its clean-up.
-/** @import { Model, Place, Shown } from "./types" */
+/** @import { Model, RenderContext, FigureTraits } from "./types" */
 import { make, suppressShortcuts, withCode } from "./elements.js";
 
 /**
  * Make the figure's element, and paint it now and whenever one of its traits changes.
- * @template {Shown} Traits @param {Place<Traits>} place
+ * @template {FigureTraits} Traits @param {RenderContext<Traits>} context
  * @param {{
  *   elements: Element[],
  *   traits?: string[],

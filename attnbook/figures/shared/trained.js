@@ -1,5 +1,5 @@
 // A figure with a trained model: loads the model from a script or a kernel, and paints the figure.
-/** @import { Model, Place, TrainedTraits } from "./types" */
+/** @import { Model, RenderContext, TrainedTraits } from "./types" */
 import { make, put, uniqueName } from "./elements.js";
 import { canLoadScript, loadScript } from "./lazy_scripts.js";
 import { batchPaints, mountFigure } from "./mount.js";
@@ -120,7 +120,7 @@ export function newestData(inputs, stored, compute) {
  * Draw a figure into `el` and repaint it when its model changes; returns a clean-up.
  * `paint` receives the engine once it is loaded, and the reason if it cannot be loaded.
  * @template Packed, Engine
- * @template {TrainedTraits<Packed>} Traits @param {Place<Traits>} place
+ * @template {TrainedTraits<Packed>} Traits @param {RenderContext<Traits>} context
  * @param {{
  *   traits: string[],
  *   open: (packed: Packed) => Engine,
@@ -128,13 +128,13 @@ export function newestData(inputs, stored, compute) {
  *     {elements: Element[], paint: (engine: Engine | null, why: string) => void},
  * }} options
  */
-export function drawTrained(place, { traits, open, parts }) {
-  const { model } = place;
+export function drawTrained(context, { traits, open, parts }) {
+  const { model } = context;
   const { elements, paint } = parts(model, () => soon());
   /** @type {[Engine | null, string]} */
   let [engine, why] = [null, ""];
   const { now, soon, stop } = batchPaints(() => paint(engine, why)); // several traits may be set at once
-  const { figure, close } = mountFigure(place, { elements, traits, paint: now, onChange: soon });
+  const { figure, close } = mountFigure(context, { elements, traits, paint: now, onChange: soon });
   const source = requestModel(/** @type {Model<TrainedTraits<Packed>>} */ (/** @type {unknown} */ (model)), figure, {
     open,
     onLoad(loaded) {

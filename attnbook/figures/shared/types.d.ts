@@ -10,14 +10,14 @@ export interface Model<Traits> {
 }
 
 /** The traits that every figure has. */
-export interface Shown {
+export interface FigureTraits {
   kind: string;
   action: string;
   caption: string;
 }
 
 /** What anywidget gives to `render`. */
-export interface Place<Traits> {
+export interface RenderContext<Traits> {
   model: Model<Traits>;
   el: HTMLElement;
 }
@@ -170,7 +170,7 @@ export interface PackedTranslator {
 }
 
 /** The traits by which a figure requests a trained model from a notebook's kernel. */
-export interface TrainedTraits<Packed> extends Shown {
+export interface TrainedTraits<Packed> extends FigureTraits {
   name: string;
   wanted: boolean;
   weights: Packed | Record<string, never>;

@@ -1,5 +1,5 @@
 // The translator figure: a date that the reader types, and how a trained model writes it.
-/** @import { Model, Place } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Seen, Traits, Translator } from "./types" */
 import { button } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -112,5 +112,6 @@ function parts(model, repaint) {
 }
 
 export default {
-  render: (/** @type {Place<Traits>} */ place) => drawTrained(place, { traits: TRAITS, open: opened, parts }),
+  render: (/** @type {RenderContext<Traits>} */ context) =>
+    drawTrained(context, { traits: TRAITS, open: opened, parts }),
 };
