@@ -31,6 +31,12 @@ AT_REST = f"""async selector => {{
     return true;
 }}"""
 
+# After a jump, place.js holds the page still for some frames. A timer runs after the one of the jump.
+FREE = """async () => {
+    await new Promise(done => setTimeout(done));
+    return history.scrollRestoration === 'auto';
+}"""
+
 
 @pytest.fixture(scope="module")
 def opened(engine, watched_url):
@@ -91,6 +97,7 @@ def test_after_the_skip_link_the_next_stop_is_in_the_text(tab):
 
 def test_a_reload_restores_the_scroll_position(tab):
     far = "#gradients-through-a-mask"
+    assert until(tab, FREE)
     tab.evaluate("() => document.querySelector('article details').open = true")
     scroll = "target => document.querySelector(target).scrollIntoView({ behavior: 'instant' })"
     tab.evaluate(scroll, far)
