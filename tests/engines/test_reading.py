@@ -31,7 +31,7 @@ AT_REST = f"""async selector => {{
     return true;
 }}"""
 
-# After a jump, place.js holds the page still for some frames. A timer runs after the one of the jump.
+# After a jump, place.js holds the page still for some frames. This timer runs after its own.
 FREE = """async () => {
     await new Promise(done => setTimeout(done));
     return history.scrollRestoration === 'auto';
