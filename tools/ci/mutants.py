@@ -50,6 +50,7 @@ MORE_TESTS = {
     "attnbook/figures/attention": ["tests/figures/code"],  # reader_function.js
     "attnbook/figures/shared": ["tests/figures"],
     "attnbook": ["tests/fused"],
+    "tools/site/python_in_page": ["tests/figures/code"],
 }
 
 
