@@ -104,17 +104,15 @@ function whenIdle(act, timeout) {
 }
 
 // The sidebar shows what it showed before, else the entry of this page. The theme would do so only once
-// the reader moves; it stores the position when the page is left, and finds it here.
-if (matchMedia("(min-width: 992px)").matches) {
-  const KEY = "sidebar-scroll-top";
-  const sidebar = document.querySelector("div.bd-sidebar");
+// the reader moves.
+const SIDEBAR_TOP = "sidebar-scroll-top"; // the theme's key; it stores the position when the page is left
+const sidebar = matchMedia("(min-width: 992px)").matches ? document.querySelector("div.bd-sidebar") : null;
+if (sidebar) {
   const entry = [...document.querySelectorAll(".bd-docs-nav .active")].at(-1)?.getBoundingClientRect();
-  const before = sessionStorage.getItem(KEY);
-  if (sidebar && before) sidebar.scrollTop = Number.parseInt(before, 10);
-  else if (sidebar && entry && entry.top > innerHeight / 2) {
+  const before = sessionStorage.getItem(SIDEBAR_TOP);
+  if (before) sidebar.scrollTop = Number.parseInt(before, 10);
+  else if (entry && entry.top > innerHeight / 2)
     sidebar.scrollTop = entry.top - sidebar.getBoundingClientRect().top - sidebar.clientHeight / 4;
-    sessionStorage.setItem(KEY, `${sidebar.scrollTop}`);
-  }
 }
 
 // The scripts of menus, search and copy buttons start in their order at the first sign of a reader,
@@ -136,6 +134,8 @@ function repeatClick() {
 
 function startLateScripts() {
   for (const sign of SIGNS) removeEventListener(sign, startLateScripts);
+  // The theme scrolls the sidebar to where it was; fonts may have moved it since the page was loaded.
+  if (sidebar) sessionStorage.setItem(SIDEBAR_TOP, `${sidebar.scrollTop}`);
   /** @type {NodeListOf<HTMLScriptElement>} */
   const scripts = document.querySelectorAll('script[type="text/late"]');
   for (const late of scripts) {
