@@ -249,8 +249,9 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
         check_size("window", window)
         visible = visible & ((keys > queries - window) | (keys < sinks))
     if (query_documents is None) != (key_documents is None):
-        missing = "query_documents" if query_documents is None else "key_documents"
-        raise ValueError(f"{missing} must be given where the other documents are, got None")
+        names = ["query_documents", "key_documents"]
+        missing, given = names if query_documents is None else reversed(names)
+        raise ValueError(f"{missing} must be given if {given} is given, got None")
     if query_documents is not None and key_documents is not None:
         of_queries = _given_documents("query_documents", query_documents, shape, -2, device)
         of_keys = _given_documents("key_documents", key_documents, shape, -1, device)

@@ -1,7 +1,7 @@
 """Start kernels as forks of one process that has imported what every chapter imports.
 
-Importing torch and Matplotlib takes four seconds of a processor, in each of more than fifty kernels
-of `make test`. None of our own modules are imported before the fork.
+Importing torch and Matplotlib takes some seconds of a processor for each chapter. Nothing of
+`attnbook` is imported before the fork.
 
 As a plugin of pytest (`-p tools.book.kernels`) this forks the kernels of nbval.
 """
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import Any, TextIO
 from unittest.mock import patch
@@ -65,7 +65,7 @@ class Kernels:
         return json.loads(self.channel.readline())
 
     def end(self) -> None:
-        """End the process and all its kernels."""
+        """End the process; a kernel that still runs notices within a second, and ends."""
         if self.process is not None:
             self.channel.close()
             self.socket.close()
@@ -102,7 +102,7 @@ class Fork:
 
 @contextmanager
 def forked_kernels() -> Iterator[None]:
-    """All kernels that start in this context are forks; those that still run end with it."""
+    """All kernels that start in this context are forks, and end at the latest soon after it."""
     kernels = Kernels()
     try:
         with patch.object(local_provisioner, "launch_kernel", kernels.start):
@@ -113,29 +113,24 @@ def forked_kernels() -> Iterator[None]:
 
 def pytest_configure(config: Any) -> None:  # noqa: ANN401 - pytest is not always installed
     """Fork the kernels of nbval."""
-    forks = forked_kernels()
-    forks.__enter__()
-    config.add_cleanup(lambda: forks.__exit__(None, None, None))
+    stack = ExitStack()
+    stack.enter_context(forked_kernels())
+    config.add_cleanup(stack.close)
 
 
 def serve(requests: TextIO) -> dict[str, Any] | None:
     """Answer requests until the process that sends them ends; in a fork, gives its request."""
-    running: set[int] = set()
     for line in iter(requests.readline, ""):
         request: dict[str, Any] = json.loads(line)
         if pid := request.get("ended"):
             ended, state = os.waitpid(pid, os.WNOHANG)
-            running -= {ended}
             answer = os.waitstatus_to_exitcode(state) if ended else None
         else:
             answer = os.fork()
             if not answer:
                 return request
             os.setpgid(answer, answer)  # a signal to a kernel goes to its group
-            running.add(answer)
         print(json.dumps(answer), file=requests, flush=True)
-    for pid in running:
-        os.killpg(pid, signal.SIGKILL)
     return None
 
 
@@ -145,7 +140,7 @@ def become_kernel(arguments: list[str], environment: dict[str, str], folder: str
     os.environ.update(environment)
     os.chdir(folder)
     sys.path[0] = ""  # ipykernel_launcher removes it
-    # It ends if its parent is killed.
+    # It ends when its parent has ended.
     sys.argv = [*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)

@@ -35,7 +35,6 @@ def print_page(browser: Browser, page: Path, paper: str = "A4") -> bytes:
     """
     tab = browser.new_page(color_scheme="light")
     tab.goto(page.absolute().as_uri())
-    tab.wait_for_load_state("networkidle")  # scripts that load late add to the page
     tab.evaluate("document.fonts.ready")
     for scale in SCALES:
         printed = tab.pdf(format=paper, landscape=True, scale=scale, tagged=True)

@@ -201,6 +201,16 @@ def test_a_printed_chapter_is_short(browser, home):
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= PRINTED
 
 
+def test_without_scripts_paper_shows_the_text_alone(browser, home):
+    with opened(browser, f"{home}chapters/masks.html", java_script_enabled=False) as (page, _):
+        page.emulate_media(media="print")
+        around = page.locator(
+            ".bd-header, .bd-header-article, .bd-sidebar, .prev-next-area, footer"
+        )
+        shown = "all => all.filter(e => e.checkVisibility()).map(e => e.className)"
+        assert around.evaluate_all(shown) == []
+
+
 def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
     state = """[document.documentElement.dataset.theme,
         document.querySelector('.attnbook-hidden-answer').open,
