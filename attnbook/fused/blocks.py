@@ -141,15 +141,16 @@ def blocks(queries: Tensor, keys: Tensor, seen: Tensor) -> Iterator[tuple[Region
     buffer = queries.new_empty(min(size, len(seen) * num_queries * num_keys * hiddens))
     group = max(1, size // (num_queries * num_keys * hiddens))
     longest = seen.amax(dim=1)
-    if group > 1 and int(longest.amin()) < num_keys:
-        keys = _cleared(keys, longest)  # of examples together, some see less than the block holds
     for first in range(0, len(seen), group):
         examples = slice(first, first + group)
         per_query = seen[examples].amax(dim=0).expand(num_queries).tolist()
         most = max(per_query)
         if most == 0:
             continue
-        parts = _parts(queries[examples], keys[examples, :most])
+        scored = keys[examples, :most]
+        if int(longest[examples].amin()) < most:
+            scored = _cleared(scored, longest[examples])  # of several examples, some see fewer
+        parts = _parts(queries[examples], scored)
         length = size // (parts[0].shape[0] * most * hiddens)
         for start in range(0, num_queries, length):
             rows = slice(start, start + length)

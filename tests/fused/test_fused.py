@@ -222,6 +222,17 @@ def test_no_tensor_of_all_hidden_units_is_made_in_training(every_path):
     assert largest.numbers == (projected_keys if every_path == "fast" else units)
 
 
+def test_blocks_of_several_examples_copy_no_more_keys_than_a_block_holds(monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK", 3 * 13 * 31)
+    queries, keys, weight = torch.randn(12, 1, 31), torch.randn(12, 13, 31), torch.randn(31)
+    visible = torch.arange(13) < torch.tensor([13, 7, 2] * 4)[:, None, None]
+    with LargestTensor() as largest:
+        scores = fast_additive_score(queries, keys, weight, visible)
+    assert largest.numbers == 3 * 13 * 31
+    expected = additive_features(queries, keys) @ weight
+    assert torch.allclose(scores[visible], expected[visible], atol=1e-6)
+
+
 @layers_that_take_heads
 def test_no_weights_are_computed_where_none_are_stored(name, every_path):
     queries = torch.randn(2, 61, 5, requires_grad=True)
