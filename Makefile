@@ -47,6 +47,7 @@ lint: $(NODE_BIN)/tsc ## check style, words, types, imports between packages, an
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m tools.ci.words
+	$(BIN)/python -m tools.ci.messages check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/node $(NODE_BIN)/biome check --error-on-warnings
@@ -55,6 +56,9 @@ lint: $(NODE_BIN)/tsc ## check style, words, types, imports between packages, an
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+
+messages: $(READY) ## print every sentence that readers see, for proofreading
+	@$(BIN)/python -m tools.ci.messages print
 
 unit: $(NODE_BIN)/tsc ## run the tests of the package and of the tools
 	$(BIN)/pytest tests -m "not browser and not engines" $(SIDE_BY_SIDE)
@@ -121,4 +125,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter gallery serve notebooks diagrams lint unit nbval browser other-browsers colab colab-test check test mutants rounding bench checkpoints grade lock clean
+.PHONY: help book chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test check test mutants rounding bench checkpoints grade lock clean

@@ -3,7 +3,8 @@
 from attnbook.practice.judge.checking import check
 from attnbook.practice.judge.grading import grade_tests
 from attnbook.practice.judge.run_safely import remember_names
-from attnbook.practice.registry import LIST_TASKS, TASKS, find_task, wrong_answers
+from attnbook.practice.judge.verdicts import wrong_answers
+from attnbook.practice.registry import LIST_TASKS, TASKS, find_task
 from attnbook.renamed import warn_renamed
 
 remember_names()

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from attnbook.messages import Messages
+
+TEXT = Messages(__file__)
 Sizes = Mapping[str, int]
 MOST_FACTORS = 3
 VARIED = tuple("batch queries keys num_queries num_keys tokens positions steps".split())
@@ -149,5 +152,6 @@ def new_size(size: int, sizes: Sizes, new_sizes: Sizes) -> int:
     fits = matching_expressions(size, sizes)
     new = fits[0].value(new_sizes)
     if len(fits) > 1 or new is None:
-        raise UnclearAxisError(f"an input's axis of {size} may be {' or '.join(map(str, fits))}")
+        names = f" {TEXT('or')} ".join(map(str, fits))
+        raise UnclearAxisError(TEXT("unclear_axis", size=size, names=names))
     return new

@@ -19,14 +19,16 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from attnbook.messages import Messages
 from attnbook.tracing.naming import Sizes, UnclearAxisError, changed_names, new_size, other_sizes
 from attnbook.tracing.record import Run, Section, shape_of
 from attnbook.tracing.source import Scope, contents, names_in
 
+TEXT = Messages(__file__)
 MESSAGE_WIDTH, LONGEST_MESSAGE = 60, 300
-NOT_PYTHON = "did not run as Python, as when it is compiled or a generator: no shapes are known."
 Change: TypeAlias = Callable[[Tensor], Tensor]
 Inputs: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+Remark: TypeAlias = tuple[str, str]  # kind and text, as in a note
 
 
 class Copies(TorchFunctionMode):
@@ -136,13 +138,15 @@ def resize(tensor: Tensor, sizes: Sizes, new_sizes: Sizes) -> Tensor:
                 result = result.index_select(axis, index)
         return _in_own_graph(result.clone().expand(shape), tensor)
     except RuntimeError as error:
-        kind = "nested" if tensor.is_nested else f"of {tensor.layout} and {tensor.dtype}"
-        raise UnclearAxisError(f"an input that is {kind} cannot be repeated") from error
+        if tensor.is_nested:
+            raise UnclearAxisError(TEXT("nested_cannot_be_repeated")) from error
+        text = TEXT("cannot_be_repeated", layout=tensor.layout, dtype=tensor.dtype)
+        raise UnclearAxisError(text) from error
 
 
 def compare(
     scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str], maybe: set[str]
-) -> tuple[Run, Run | None, str]:
+) -> tuple[Run, Run | None, Remark]:
     """Run the layer, and again with other sizes if any have names.
 
     Args:
@@ -158,9 +162,10 @@ def compare(
 
     first = run_with(set())
     if first.error is None and not first.sections[0].calls:
-        return first, None, f"{first.sections[0].target.title} {NOT_PYTHON}"
+        text = TEXT("not_python", function=first.sections[0].target.title)
+        return first, None, ("quiet", text)
     if not sizes:
-        return first, None, ""
+        return first, None, ("quiet", "")
     with (
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
@@ -169,16 +174,16 @@ def compare(
         try:
             second = run_with(vary)
         except UnclearAxisError as unclear:
-            return first, None, f"Sizes stay numbers: {unclear}."
+            return first, None, ("quiet", TEXT("sizes_stay_numbers", reason=unclear))
         if first.error is None and second.error is not None:
-            return first, None, _explain_failure(second, sizes, run_with)
+            return first, None, ("error", _explain_failure(second, sizes, run_with))
         # Most other names are fixed by parameters: another size of each is tried.
         for name in [it for it in sizes if it in maybe - vary and first.error is None]:
             with contextlib.suppress(UnclearAxisError):
                 run = run_with(vary | {name})
                 if name in run.enlarged and run.error is None and run.reached == first.reached:
                     second, vary = run, vary | {name}
-    return first, second, ""
+    return first, second, ("quiet", "")
 
 
 def _run(scope: Scope, inputs: Inputs, sizes: Sizes, new_sizes: Sizes) -> Run:
@@ -212,7 +217,7 @@ def _explain_failure(second: Run, sizes: Sizes, run_with: Callable[[set[str]], R
     names, run = ([alone[0]], alone[1]) if alone else (varied, second)
     before, after = (", ".join(f"{it}={given[it]}" for it in names) for given in (sizes, run.sizes))
     reason = " ".join(format_error(run.error)) if run.error else ""
-    return f"Runs with {before}, but not with {after}: {reason}"
+    return TEXT("fails_with_other_sizes", before=before, after=after, reason=reason)
 
 
 def format_error(error: BaseException) -> list[str]:

@@ -14,10 +14,12 @@ from pathlib import Path
 from torch import nn
 from torch.nn.parameter import is_lazy
 
+from attnbook.messages import Messages
 from attnbook.tracing.naming import named_shape
 from attnbook.tracing.record import Run, Section, Step, copy_numbers, lines_of, shape_of
-from attnbook.tracing.run import format_error
+from attnbook.tracing.run import Remark, format_error
 
+TEXT = Messages(__file__)
 STYLE = "\n" + Path(__file__).with_name("style.css").read_text("utf-8")
 WIDEST = 70
 PARTS_SHOWN, RESULTS_SHOWN = 4, 6
@@ -61,9 +63,9 @@ class Trace:
     """
 
     def __init__(
-        self, first: Run, second: Run | None, remark: str, modules: Mapping[str, nn.Module]
+        self, first: Run, second: Run | None, remark: Remark, modules: Mapping[str, nn.Module]
     ) -> None:
-        self.error, self.remark = first.error, remark
+        self.error, (self._remark_kind, self.remark) = first.error, remark
         self.weights = [*_weights(modules)]
         self._first, self._second = first, second
         shown = [it for it in first.sections if it.calls or not it.index]
@@ -75,7 +77,8 @@ class Trace:
             symbols = named_shape(step.shape, other.shape if other else (), *sizes)
             text = f"{step.name} {_shape(symbols)}"
             if first.last[place] != step.shape:
-                text += f", in the last pass {_shape(tuple(map(str, first.last[place])))}"
+                last = _shape(tuple(map(str, first.last[place])))
+                text = TEXT("last_pass", tensor=text, shape=last)
             position, title = shown.index(section), _title(section)
             made = replace(step, section=position, title=title, symbols=symbols)
             self._made.append((section, made, text))
@@ -102,10 +105,10 @@ class Trace:
 
     def _repr_html_(self) -> str:
         sections = [f"<b>{escape(title)}</b>\n{_as_html(lines)}" for title, lines in self.sections]
-        kind = "error" if self.remark.startswith("Runs with") else "quiet"
-        footer = [f'<span class="{kind}">{escape(text)}</span>\n' for text in self._footer()]
+        start = f'<span class="{self._remark_kind}">'
+        footer = [f"{start}{escape(text)}</span>\n" for text in self._footer()]
         inside = "\n".join([*sections, *footer]).rstrip("\n")
-        label = escape(f"Shapes in {self.sections[0][0]}")
+        label = escape(TEXT("shapes_in", function=self.sections[0][0]))
         return (
             f'<div class="attnbook-trace"><style>{STYLE}</style>'
             f'<pre role="group" tabindex="0" aria-label="{label}">'
@@ -114,16 +117,19 @@ class Trace:
 
     def _footer(self) -> list[str]:
         first, second = self._first, self._second
-        missed = [it.target for it in first.sections if not it.calls and it.target.requested]
-        footer = [f"Not called: {', '.join(it.title for it in missed)}."] if missed else []
+        targets = [it.target for it in first.sections if not it.calls]
+        missed = ", ".join(it.title for it in targets if it.requested)
+        footer = [TEXT("not_called", functions=missed)] if missed else []
         if first.sizes:
-            text = f"Sizes: {_equations(first.sizes)}."
+            sentences = [TEXT("sizes", sizes=_equations(first.sizes))]
             if second:
                 same = [name for name, size in first.sizes.items() if second.sizes[name] == size]
                 varied = {it: second.sizes[it] for it in first.sizes if it in second.enlarged}
-                text += f" Matched by number only: {', '.join(same)}." if same else ""
-                text += f" Names hold with {_equations(varied)} too." if varied else ""
-            footer.append(text)
+                if same:
+                    sentences.append(TEXT("matched_by_number", names=", ".join(same)))
+                if varied:
+                    sentences.append(TEXT("names_hold", sizes=_equations(varied)))
+            footer.append(" ".join(sentences))
         return [*footer, self.remark] if self.remark else footer
 
     def _lines(self, section: Section) -> Iterator[Line]:
@@ -143,20 +149,20 @@ class Trace:
         results = [("made", text) for it, text in made if not it.part]
         notes = results[:RESULTS_SHOWN]
         if len(results) > RESULTS_SHOWN:
-            notes.append(("made", f"and {len(results) - RESULTS_SHOWN} more"))
+            notes.append(("made", TEXT("and_more", count=len(results) - RESULTS_SHOWN)))
         notes += [("quiet", f"· {text}") for text in self._largest_parts(section, row, made)]
         statement = section.statements.get(row)
         if isinstance(statement, ast.For | ast.While) and section.runs[row]:
             passes = section.runs[statement.body[0].lineno]
-            notes.append(("quiet", f"{passes} {'pass' if passes == 1 else 'passes'}"))
+            notes.append(("quiet", TEXT("passes", count=passes)))
         before = max((line for line in section.statements if line < row), default=0)
         if statement and not section.runs[row] and (section.runs[before] or not before):
-            notes.append(("quiet", "not run"))
+            notes.append(("quiet", TEXT("not_run")))
         if self.error and section.error_line and row == section.owners.get(section.error_line):
             # In its callers, only where it arose.
             inner = self._first.innermost or section
-            where = [f"{type(self.error).__name__} in {inner.target.title}"]
-            texts = format_error(self.error) if inner is section else where
+            where = TEXT("error_in", error=type(self.error).__name__, function=inner.target.title)
+            texts = format_error(self.error) if inner is section else [where]
             notes += [("error", text) for text in texts]
         steps = [[it for it, _ in made if it.part is part] for part in (False, True)]
         passes = section.runs[section.owners.get(row, 0)] if number > 1 else 1
@@ -183,13 +189,15 @@ def _weights(modules: Mapping[str, nn.Module]) -> Iterator[Step]:
 
 
 def _title(section: Section) -> str:
-    calls = f", the first of {section.calls} calls" if section.calls > 1 else ""
-    return section.target.title + calls
+    title = section.target.title
+    if section.calls <= 1:
+        return title
+    return TEXT("first_of_calls", function=title, count=section.calls)
 
 
 def _shape(names: tuple[str, ...]) -> str:
     """Write the sizes of a shape, as Python writes a tuple."""
-    shown = ["ragged" if name == "-1" else name for name in names]
+    shown = [TEXT("ragged") if name == "-1" else name for name in names]
     return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"
 
 

@@ -6,7 +6,6 @@ These are wall-clock times, so they are longer on a busy machine.
 from __future__ import annotations
 
 import random
-import shutil
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from attnbook.models.translator.dates import make_dates
 from tools.bench.browser import chromium, open_new_page, serve
 from tools.bench.pages import SITE, WORK, Row, require_book
 from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
+from tools.site.minify import minify, read_script
 
 MOVES = 60
 
@@ -125,7 +125,7 @@ def write_figure_page(figure: AttentionFigure, folder: Path) -> None:
     model = {"model_name": "AnyModel", "state": figure.get_state()}
     module = module_of(model)
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(HOST, folder / "host.js")
+    (folder / "host.js").write_text(minify([("js", read_script(HOST))])[0], "utf-8")
     (folder / "module.js").write_text(registration(name_of(module), module), "utf-8")
     (folder / "figure.html").write_text(
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><link rel="icon" href="data:,">'

@@ -24,9 +24,11 @@ from tools import ROOT, project_files
 from tools.book.notebooks import read
 
 WORDS = Path(__file__).with_name("words")
-# Data, pictures, what readers wrote, and the lists themselves.
-LEFT_OUT = re.compile(r"\.(jsonl?|svg|png|safetensors)$|/(readers|blind|snippets|words)/")
-PROSE = re.compile(r"\.(md|cff|ipynb)$")
+# Data (but not tables of messages), pictures, what readers wrote, and the lists themselves.
+LEFT_OUT = re.compile(
+    r"(?<!/messages)\.(jsonl?|svg|png|safetensors)$|/(readers|blind|snippets|words)/"
+)
+PROSE = re.compile(r"\.(md|cff|ipynb)$|/messages\.json$")
 OLD_WORDS = re.compile(r"^CHANGELOG")  # what was written then
 PARTS_OF_NAMES = r"[A-Z]+(?![a-z])|[A-Za-z][a-z]+"
 LINE = re.compile(r"^(?:\./)?(.+?):(\d+): (\S+) ==> (.*)$")

@@ -22,6 +22,7 @@ from sphinx.builders import Builder
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from attnbook.messages import Messages
 from tools.book.cells import PREDICT, TO_WRITE, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
 from tools.copies.leftovers import problems
@@ -34,7 +35,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-DIVIDER = "You can stop here. Below: why and how."
+TEXT = Messages(__file__)
 ENTRY = re.compile(r"id\d+")  # the anchor of a work in the bibliography
 
 logger = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ class Deeper(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """A rule and a sentence."""
-        parts = [nodes.transition(), nodes.paragraph("", DIVIDER)]
+        parts = [nodes.transition(), nodes.paragraph("", TEXT("end_of_core"))]
         for part in parts:
             self.set_source_info(part)
         return parts
@@ -89,11 +90,11 @@ def cover_answer(cells: list[NotebookNode], answer: Answer) -> None:
     """Fold the text of an answer, and remove the outputs of its code."""
     for cell in cells:
         if cell.cell_type == "markdown":
-            cell.source = folded_text("Answer", cell.source)
+            cell.source = folded_text(TEXT("answer"), cell.source)
         elif answer.prediction:
             cell.outputs = []
         else:
-            cover(cell, "Answer: run it, or open its code")
+            cover(cell, TEXT("run_for_answer"))
 
 
 class ColabBuilder(Builder):
@@ -149,7 +150,7 @@ class ColabBuilder(Builder):
             if cell.cell_type == "markdown":
                 cell.source = "\n\n".join(texts[number])
             if has_tag(cell, PREDICT):
-                cover(cell, "Your prediction")
+                cover(cell, TEXT("your_prediction"))
             elif has_tag(cell, TO_WRITE):
                 cell.outputs = []  # a verdict on code that the reader has not written yet
         for answer in answers(chapter):
@@ -184,14 +185,12 @@ class ColabBuilder(Builder):
     def origin(self, page: str) -> str:
         """Name the origin of a copy, and explain its first cell."""
         site = self.get_target_uri(page) if self.config.copies_site else ""
-        published = f", which you can also {linked('read in the book', site)}" if site else ""
         commit = self.config.copies_commit
         source = f"{self.config.copies_repository}/blob/{commit}/{page}.ipynb"
-        return (
-            f"*This is a copy of the chapter “{self.title(page)}”{published}. "
-            f"It was made from commit {linked(f'`{commit[:10]}`', source)}. "
-            "Run the next cell first: it installs the book's package.*"
-        )
+        fields = {"chapter": self.title(page), "commit": linked(f"`{commit[:10]}`", source)}
+        if not site:
+            return f"*{TEXT('origin', **fields)}*"
+        return f"*{TEXT('origin_with_book', book=linked(TEXT('read_in_book'), site), **fields)}*"
 
     def installation(self) -> str:
         """Install the package of the copied commit without changing other packages."""

@@ -13,12 +13,15 @@ from textwrap import indent
 from docutils import nodes
 from markdown_it import MarkdownIt
 
+from attnbook.messages import Messages
+
 FAR = re.compile(r"https?:|mailto:")
 # Characters with a meaning in Markdown: inside a line, and at its beginning.
 MARK = re.compile(r"[\\`*$~]|(?<!\w)_|_(?!\w)|<(?=\S)|\](?=\()|&(?=[\w#]+;)")
 FIRST_MARK = re.compile(r"^(?:(\d+)(?=[.)](?:\s|$))|(?=[-+]+(?:\s|$)|[#>=|[]|:-))")
 RULES = {"text-left": ":--", "text-center": ":-:", "text-right": "--:"}
-KINDS = {"seealso": "See also"}
+TEXT = Messages(__file__)
+KINDS = {"seealso": TEXT("see_also")}
 LISTS = (nodes.bullet_list, nodes.enumerated_list)
 
 

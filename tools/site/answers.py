@@ -17,16 +17,16 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx_design.shared import create_component, is_component
 
+from attnbook.messages import Messages
 from tools.book.cells import PREDICT, Answer, answers, cell_of, unanswered
 from tools.book.notebooks import read
 
-TITLE = "Answer"
-HIDDEN_TITLE = "Answer, after yours"
+TEXT = Messages(__file__)
 CARD = "attnbook-card"
 MOST_HIDDEN = 3  # on a page: with more, it reads like an exam
 SWITCH = (
     '<p class="attnbook-all-answers">'
-    '<button type="button" aria-pressed="false">Show all answers</button></p>'
+    f'<button type="button" aria-pressed="false">{TEXT("show_all_answers")}</button></p>'
 )
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 def fold(answer: Answer, children: list[nodes.Node]) -> nodes.container:
     """A folded answer with these pieces of a page in it."""
     kinds = ["attnbook-answer"] + (["attnbook-hidden-answer"] if answer.hidden else [])
-    title = HIDDEN_TITLE if answer.hidden else TITLE
+    title = TEXT("hidden_answer" if answer.hidden else "answer")
     return create_component(
         "dropdown",
         opened=False,

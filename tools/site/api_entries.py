@@ -22,6 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from attnbook.messages import Messages
 from tools.site.api import rooms
 
 FILE = "chapters/explained.toml"
@@ -59,15 +60,19 @@ def shorten_heading(content: nodes.Element) -> None:
                 annotation.append(nodes.Text(SHAPE.sub("Tensor", text)))
 
 
+TEXT = Messages(__file__)
+
+
 def axes(names: str) -> str:
     """The axes of a tensor, from jaxtyping's text."""
     if lengths := LENGTHS.fullmatch(names):
-        return f"({lengths[1]},) or ({lengths[1]}, {lengths[2]})"
+        one, other = f"({lengths[1]},)", f"({lengths[1]}, {lengths[2]})"
+        return TEXT("one_of_axes", one=one, other=other)
     shown = [
         name.replace("...", "…").replace("_", "any") if name in ("...", "_") else name
         for name in names.split()
     ]
-    shown = [f"{name[1:]} or 1" if name.startswith("#") else name for name in shown]
+    shown = [TEXT("or_one", axis=name[1:]) if name.startswith("#") else name for name in shown]
     return f"({', '.join(shown)}{',' * (len(shown) == 1)})"
 
 
@@ -77,14 +82,14 @@ def shapes_in(argument: str, annotation: object) -> Iterator[Row]:
         return
     tree = ast.parse(annotation, mode="eval")
     # None next to the tensor, not what a function in the annotation returns.
-    optional = ", or None" * annotation.endswith("| None")
+    optional = annotation.endswith("| None")
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(
                 value=ast.Name(id=kind), slice=ast.Tuple(elts=[_, ast.Constant(value=str(names))])
             ) if kind in DTYPES:
-                dtype = "whole numbers" if argument in WHOLE else DTYPES[kind]
-                yield argument, axes(names), dtype + optional
+                dtype = TEXT("whole_numbers") if argument in WHOLE else DTYPES[kind]
+                yield argument, axes(names), TEXT("or_none", dtype=dtype) if optional else dtype
 
 
 def shapes(thing: object) -> list[Row]:
@@ -103,9 +108,10 @@ def shapes(thing: object) -> list[Row]:
 def table(rows: list[Row]) -> list[str]:
     """The rows as reStructuredText."""
     lines = [".. list-table::", "   :header-rows: 1", "   :class: attnbook-shapes", ""]
-    lines += ["   * - Tensor", "     - Axes", "     - Type"]
+    tensor, axis, dtype = TEXT("tensor_column"), TEXT("axes_column"), TEXT("type_column")
+    lines += [f"   * - {tensor}", f"     - {axis}", f"     - {dtype}"]
     for argument, names, dtype in rows:
-        shown = f"``{argument}``" if argument else "returned"
+        shown = f"``{argument}``" if argument else TEXT("returned")
         lines += [f"   * - {shown}", f"     - ``{names}``", f"     - {dtype}"]
     return [*lines, ""]
 
@@ -129,7 +135,8 @@ def links(name: str, explained: dict[str, str], related: list[list[str]]) -> lis
     others.pop(name, None)
     found = [f":explained:`{explained[name]}`"] if name in explained else []
     if others:
-        found.append("See also: " + ", ".join(f":py:obj:`~{other}`" for other in others))
+        names = ", ".join(f":py:obj:`~{other}`" for other in others)
+        found.append(TEXT("see_also", names=names))
     return [line for text in found for line in (text, "")]
 
 
@@ -172,7 +179,7 @@ def explained_role(
         if target is None or target
     ]
     joined = [parts[0], *(node for part in parts[1:] for node in (nodes.Text(", "), part))]
-    return [nodes.Text("Explained in: "), *joined], []
+    return [nodes.Text(TEXT("explained_in")), *joined], []
 
 
 def check_explained(app: Sphinx) -> None:

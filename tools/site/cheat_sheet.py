@@ -13,13 +13,15 @@ from playwright.sync_api import Browser, Error, sync_playwright
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+from attnbook.messages import Messages
 from tools import chromium
 from tools.site.styles import BUNDLE
 
 PAGE, PDF, STYLE = "chapters/cheat-sheet", "cheat-sheet.pdf", "cheat_sheet.css"
 DIGEST = "cheat-sheet.digest"  # among the doctrees: what the PDF was made from
 PLACE = re.compile(r'(<p class="book-pdf">).*?(</p>)', re.DOTALL)
-LINK = f'<a href="{PDF}" download>PDF of this sheet, one A4 page</a>'
+TEXT = Messages(__file__)
+LINK = f'<a href="{PDF}" download>{TEXT("pdf_of_sheet")}</a>'
 SHEET = re.compile(rb"/Type\s*/Page\b")
 # Fonts differ from machine to machine. One whose letters are wide needs a smaller scale.
 SCALES = (1.0, 0.97, 0.94, 0.91, 0.88, 0.85)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from attnbook.messages import Messages
 from tools.book.cells import SETUP, TO_WRITE
 from tools.site.live import cells
 
-OPENING = '<details class="attnbook-setup"><summary>Show the set-up</summary>'
-NOT_RUN = "Not run yet"
+TEXT = Messages(__file__)
+OPENING = f'<details class="attnbook-setup"><summary>{TEXT("show_setup")}</summary>'
 
 
 def collapse_source(cell: nodes.Element) -> None:
@@ -26,7 +27,7 @@ def replace_verdict(cell: nodes.Element) -> None:
     for output in list(cell.children):
         if output.get("nb_element") == "cell_code_output":
             cell.remove(output)
-    note = nodes.paragraph("", NOT_RUN, classes=["attnbook-not-run"])
+    note = nodes.paragraph("", TEXT("not_run"), classes=["attnbook-not-run"])
     cell.append(nodes.container("", note, nb_element="cell_code_output", classes=["cell_output"]))
 
 

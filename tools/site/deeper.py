@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from tools.book.state import REPORT
-from tools.site.minutes import TEXTS, Divider, Parts, parts_of, root_of
+from tools.site.minutes import TEXT, Divider, Parts, parts_of, root_of
 from tools.table_of_contents import pages, short_path
 
 ANCHOR = "deeper"
@@ -35,7 +35,9 @@ OTHER_CORE_WORDS = {
 PREDICTIONS, EDITORS, LINES = 2, 1, 15
 OTHER_EDITORS = {"attention-from-nothing": 2}  # its second has a bug to find
 PATH_WORDS, PATH_MINUTES = 6000, 95
-MORE = "more about this"  # the text of the only links from a core into a deeper half
+MORE = TEXT("more_about_this")  # the text of the only links from a core into a deeper half
+
+ONWARD = TEXT.group("onward")
 
 logger = logging.getLogger(__name__)
 
@@ -160,9 +162,9 @@ def check_path(app: Sphinx, env: BuildEnvironment) -> None:
 
 def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str]:
     """The key of the text that leads on from a chapter's core, and where to."""
-    key, order = ("path", path) if page in path else ("next", book)
+    key, order = ("next_on_path", path) if page in path else ("next_in_book", book)
     after = order[order.index(page) + 1 :]
-    return (key, after[0]) if after else ("back", book[0])
+    return (key, after[0]) if after else ("back_to_first", book[0])
 
 
 def write_divider(translator: HTML5Translator, _node: Divider) -> None:
@@ -172,12 +174,12 @@ def write_divider(translator: HTML5Translator, _node: Divider) -> None:
     key, target = next_page(page, short_path(root), pages(root))
     parts = parts_of(builder.env, page) or Parts()
     _, deeper, practice = parts.times
-    kind = "why in one" if deeper == 1 else "why" if deeper else "exercises"
-    below = TEXTS[kind].format(deeper or practice)
-    onward = escape(TEXTS[key].format(builder.env.titles[target].astext()))
+    below = TEXT("below_is_why" if deeper else "below_is_practice", count=deeper or practice)
+    onward = escape(ONWARD[key].format(page=builder.env.titles[target].astext()))
     translator.body.append(
-        f'<div class="attnbook-divider" id="{ANCHOR}" role="region" aria-label="{TEXTS["end"]}">'
-        f"<p><strong>{TEXTS['stop']}</strong> {below}</p>"
+        f'<div class="attnbook-divider" id="{ANCHOR}" role="region" '
+        f'aria-label="{TEXT("end_of_core")}">'
+        f"<p><strong>{TEXT('can_stop')}</strong> {below}</p>"
         f'<p><a href="{builder.get_relative_uri(page, target)}">{onward}</a></p></div>'
     )
     raise nodes.SkipNode

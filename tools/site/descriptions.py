@@ -10,6 +10,9 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from attnbook.messages import Messages
+
+TEXT = Messages(__file__)
 MOST, LEAST = 200, 100  # characters
 SENTENCE = re.compile(r"(?<=[.?!])\s+")
 
@@ -40,9 +43,9 @@ def add_description(
     book = app.config.html_title
     if tree:
         title = next(tree.findall(nodes.title)).astext()
-        text = description(tree) or f"{title}, a page of “{book}”."
+        text = description(tree) or TEXT("page_of_book", page=title, book=book)
     elif page == "search":
-        text = f"Search all pages of “{book}”."
+        text = TEXT("search_all_pages", book=book)
     else:
         return
     tag = f'<meta name="description" content="{escape(text)}" />\n'

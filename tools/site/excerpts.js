@@ -57,20 +57,16 @@
     "Your search did not match any documents. Please make sure that all words are spelled correctly and that you've selected enough categories.";
 
   function explainHits() {
-    const count = hits.length === 1 ? "1 place" : `${hits.length} places`;
-    return query === typed ? `Found ${count}.` : `“${typed}” is not in the book. Found ${count} for “${query}”.`;
+    const places = fill(TEXT.places, { count: hits.length });
+    return query === typed ? fill(TEXT.found, { places }) : fill(TEXT.found_other_words, { typed, places, query });
   }
 
   function explainNoHits() {
-    if (!typed) return "Nothing was typed.";
-    if (typed.includes("\\"))
-      return `“${typed}” did not match any page. Formulas are found as they are shown, such as “√d”, or by their names.`;
-    if (!typedWords(typed).length)
-      return `“${typed}” did not match: such words are on every page. Add a word that names what you look for.`;
+    if (!typed) return TEXT.nothing_typed;
+    if (typed.includes("\\")) return fill(TEXT.formula_not_found, { typed });
+    if (!typedWords(typed).length) return fill(TEXT.words_of_every_page, { typed });
     const better = corrected(typed, 2);
-    return better === typed
-      ? `“${typed}” did not match any page. Check its spelling, or try another word.`
-      : `“${typed}” did not match any page. Did you mean “${better}”?`;
+    return better === typed ? fill(TEXT.not_found, { typed }) : fill(TEXT.did_you_mean, { typed, better });
   }
 
   document.getElementById("attnbook-search-hint")?.toggleAttribute("hidden", Boolean(typed));

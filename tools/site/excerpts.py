@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from tools.site.minify import minify
+from tools.site.minify import minify, read_script
 
 SCRIPT = Path(__file__).with_suffix(".js")
 SEARCH = Path(__file__).with_name("search")
@@ -108,7 +108,7 @@ def write_excerpts(app: Sphinx, error: Exception | None) -> None:
         f"window.{name} = {json.dumps(value, ensure_ascii=False, separators=(',', ':'))};\n"
         for name, value in data.items()
     )
-    script += "".join(minify([("js", part.read_text("utf-8")) for part in PROGRAM]))
+    script += "".join(minify([("js", read_script(part)) for part in PROGRAM]))
     (site / SCRIPT.name).write_text(script, "utf-8")
     shrink_index(site / "searchindex.js")
 

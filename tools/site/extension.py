@@ -17,6 +17,7 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
+from attnbook.messages import Messages
 from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
 from tools.site import (
@@ -42,7 +43,7 @@ from tools.site import (
     terms,
 )
 
-LICENSES = "Text: CC BY 4.0. Code: MIT."
+TEXT = Messages(__file__)
 
 # A page with others below it, in the sidebar; and a signature with a line for each argument.
 TOGGLE = re.compile(r">([^<>]+)</a>\s*<details([^>]*)><summary>")
@@ -109,8 +110,8 @@ def describe_origin(app: Sphinx, config: Config) -> None:
     """
     options: dict[str, Any] = config.html_theme_options
     root = workshop_of(Path(app.srcdir), answers=config.book_answers).root
-    origin = "A draft." if config.book_draft else repository_address.describe_commit(root)
-    options["extra_footer"] = f"<p>{origin} {LICENSES}</p>"
+    origin = TEXT("draft") if config.book_draft else repository_address.describe_commit(root)
+    options["extra_footer"] = f"<p>{origin} {TEXT('licences')}</p>"
     address = repository_address.repository_address(root) if config.book_answers else ""
     options["repository_url"] = address
     for button in ("use_repository_button", "use_edit_page_button", "use_issues_button"):
@@ -163,7 +164,8 @@ def name_toggles(context: dict[str, Any]) -> None:
 
     def generate(kind: str, **options: Any) -> Any:  # noqa: ANN401 - as in the theme
         html = toctree(kind, **options)
-        named = r'>\1</a><details\2><summary aria-label="Pages below \1">'
+        name = TEXT("pages_below", page=r"\1")
+        named = rf'>\1</a><details\2><summary aria-label="{name}">'
         return TOGGLE.sub(named, str(html)) if kind == "sidebar" else html
 
     context["generate_toctree_html"] = generate

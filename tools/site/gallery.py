@@ -19,6 +19,7 @@ from attnbook import figures
 from attnbook.figures.shared.base import Figure
 from tools import ROOT
 from tools.site.live import HOST, name_of, registration
+from tools.site.minify import minify, read_script
 
 BOOK = ROOT / "_build" / "html"
 STATE = re.compile(r'<script class="attnbook-state" type="application/json">(.*?)</script>', re.S)
@@ -66,9 +67,10 @@ def gallery(book: Path, kinds: list[str]) -> str:
     data = json.dumps(shown).replace("<", r"\u003c")
     used = {state["module"]: modules[state["kind"]] for state in shown.values()}
     registered = "".join(registration(*each) for each in used.items()).replace("</", r"<\/")
+    host = minify([("js", read_script(HOST))])[0]
     scripts = (
         f'<script class="attnbook-state" type="application/json">{data}</script>'
-        f"<script>{registered}</script><script>{HOST.read_text('utf-8')}</script>"
+        f"<script>{registered}</script><script>{host}</script>"
     )
     pages = {name.partition("/")[0] for name in shown}
     texts = [(book / "chapters" / f"{page}.html").read_text("utf-8") for page in sorted(pages)]

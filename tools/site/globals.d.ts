@@ -1,5 +1,13 @@
 // What pages define for one another's scripts: for tsc alone.
 
+/** The sentences of the site; the build puts each of them where a script uses it. */
+declare const TEXT: typeof import("./messages.json");
+/** `fill` of the figures' messages.js, which the build puts before a script that uses it. */
+declare function fill(
+  message: string | { one: string; other: string },
+  fields: Record<string, string | number>,
+): string;
+
 interface Window {
   attnbookPages: typeof attnbookPages;
   attnbookSynonyms: typeof attnbookSynonyms;

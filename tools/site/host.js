@@ -51,7 +51,7 @@
     const reason = String(error?.message ?? error)
       .trim()
       .replace(/\.$/, "");
-    return `This figure could not start: ${reason}.`;
+    return fill(TEXT.figure_did_not_start, { reason });
   }
 
   /** Call `make` once for each name. @template T @param {(name: string) => T} make */

@@ -21,14 +21,16 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from attnbook.messages import Messages
 from tools.site import items
-from tools.site.minify import minify
+from tools.site.minify import minify, read_script
 
 HOST = Path(__file__).parent / "host.js"
 FOLDER = "live"  # below the built site's _static, where nothing is put on pages by itself
 MODULES = "live_modules"  # in the data that myst-nb stores for a page
 TAG = "notebook-only"
-NOTE = "This control is live in Colab or Jupyter; this page has no kernel."
+TEXT = Messages(__file__)
+NOTE = TEXT("needs_kernel")
 VIEW = "application/vnd.jupyter.widget-view+json"
 OPENING, CLOSING = f'<script type="{VIEW}">', "</script>"
 STATE = "ipywidgets_state"  # myst-nb's name for the state among a page's scripts
@@ -273,7 +275,7 @@ def write_modules(app: Sphinx, env: BuildEnvironment) -> None:
     parts = [
         part for each in modules.values() for part in (("js", each["esm"]), ("css", each["css"]))
     ]
-    host, *small = minify([("js", HOST.read_text("utf-8")), *parts])
+    host, *small = minify([("js", read_script(HOST)), *parts])
     texts = {HOST.stem: host}
     for name, esm, css in zip(modules, small[::2], small[1::2], strict=True):
         texts[name] = registration(name, {"esm": esm, "css": css})

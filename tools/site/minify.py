@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from attnbook.figures.shared.base import FOLDER
+from attnbook.messages import FILE, read_table
 from tools.site import node
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
+TABLE = read_table(Path(__file__).with_name(FILE))
+USE = re.compile(r"\bTEXT\.(\w+)")
+FILL = (FOLDER / "shared" / "messages.js").read_text("utf-8").replace("export ", "")
+
+
+def read_script(file: Path) -> str:
+    """The text of a classic script, with the site's sentences in it: each in place of `TEXT.key`.
+
+    A script that fills in fields begins with the function that does it.
+    """
+    text = file.read_text("utf-8")
+    start = FILL if "fill(TEXT." in text else ""
+    return start + USE.sub(lambda use: json.dumps(TABLE[use[1]], ensure_ascii=False), text)
 
 
 def minify(texts: Sequence[tuple[str, str]]) -> list[str]:

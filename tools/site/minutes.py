@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
+from attnbook.messages import Messages
 from tools.book.cells import PREDICT, SETUP
 from tools.book.state import workshop_of
 from tools.site.live import VIEW
@@ -39,24 +40,7 @@ SECONDS = {
     "question": 360,  # of the practice
 }
 
-# All that this module and `deeper` show.
-TEXTS = {
-    "core": "Core {} min",
-    "reading": "Reading {} min",
-    "exercises in the text": "Reading and exercises {} min",
-    "deeper": "Deeper {} min",
-    "practice": "Practice {} min",
-    "minutes": "{} min",
-    "end": "End of the core",
-    "stop": "You can stop here.",
-    "why": "Below: why and how, {} minutes.",
-    "why in one": "Below: why and how, 1 minute.",
-    "exercises": "Below: practice, {} minutes.",
-    "path": "Next on the short path: {}",
-    "next": "Next: {}",
-    "back": "Back to {}",
-}
-
+TEXT = Messages(__file__)
 WORDS = re.compile(r"\S*\w\S*")
 VIEWED = re.compile(r'data-attnbook-view="([^"]*)"')
 TAG = re.compile(r"<[^>]*>")
@@ -239,7 +223,7 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
         elif isinstance(child, nodes.section):
             below |= anchors(child)
             time = minutes(counting.read + counting.folded if practice else counting.read)
-            html = f'<p class="attnbook-section-minutes">{TEXTS["minutes"].format(time)}</p>'
+            html = f'<p class="attnbook-section-minutes">{TEXT("minutes", minutes=time)}</p>'
             child.insert(1, PageHtml(html=html))
     parts.anchors = frozenset(below)
     return parts
@@ -248,10 +232,14 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
 def top_line(parts: Parts) -> PageHtml:
     """The line below a chapter's title."""
     core, deeper, practice = parts.times
-    reading = "exercises in the text" if parts.core["code"] else "reading"
-    texts = [TEXTS["core" if parts.divided else reading].format(core)]
-    texts += [TEXTS["deeper"].format(deeper)] if deeper else []
-    texts += [TEXTS["practice"].format(practice)] if practice else []
+    if parts.divided:
+        texts = [TEXT("core_minutes", minutes=core)]
+    elif parts.core["code"]:
+        texts = [TEXT("reading_and_exercises_minutes", minutes=core)]
+    else:
+        texts = [TEXT("reading_minutes", minutes=core)]
+    texts += [TEXT("deeper_minutes", minutes=deeper)] if deeper else []
+    texts += [TEXT("practice_minutes", minutes=practice)] if practice else []
     data = f'data-core="{core}" data-deeper="{deeper}" data-practice="{practice}"'
     return PageHtml(html=f'<p class="attnbook-minutes" {data}>{" · ".join(texts)}</p>')
 
@@ -320,7 +308,7 @@ def sidebar_minutes(app: Sphinx, page: str) -> dict[str, str]:
             core, deeper, _ = parts.times
             time = core if name in path else core + deeper
             address = "#" if name == page else app.builder.get_relative_uri(page, name)
-            times[address] = TEXTS["minutes"].format(time)
+            times[address] = TEXT("minutes", minutes=time)
     return times
 
 

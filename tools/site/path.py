@@ -20,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 from tools import table_of_contents
 from tools.site.items import Item, items_in, page_name
 from tools.site.live import in_script
-from tools.site.minutes import TEXTS, parts_of
+from tools.site.minutes import TEXT, parts_of
 
 ITEMS = "progress_items"  # in the data that myst-nb stores for a page
 LISTS = "progress_lists"  # whether a page has such a list
@@ -86,7 +86,7 @@ def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
     line = [nodes.reference("", title, refuri=address, internal=True)]
     parts = parts_of(app.env, target)
     if parts and parts.is_chapter:
-        line.append(nodes.Text(f" · {TEXTS['minutes'].format(parts.times[0])}"))
+        line.append(nodes.Text(f" · {TEXT('minutes', minutes=parts.times[0])}"))
     return nodes.list_item("", nodes.paragraph("", "", *line))
 
 

@@ -14,15 +14,17 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.errors import ConfigError
 
+from attnbook.messages import Messages
 from tools import repository_address
 
 CARDS = "_static/cards"
 LOST = "404"  # the page that a server shows in place of one that is not there
 SITEMAP, ROBOTS = "sitemap.xml", "robots.txt"
+TEXT = Messages(__file__)
 BUTTON = {
     "type": "link",
     "text": "Colab",
-    "tooltip": "Run in Colab",
+    "tooltip": TEXT("run_in_colab"),
     "icon": "fas fa-play",
     "label": "colab-button",
     "classes": "d-inline-flex align-items-center gap-1 fs-6",

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
 
+from attnbook.messages import Messages
 from tools.site import publishing
 
 FILE = "chapters/redirects.toml"
@@ -52,9 +53,11 @@ PAGE = """<!DOCTYPE html>
 <body><a href="{address}">{title}</a></body>
 </html>
 """
+TEXT = Messages(__file__)
 SECTION = (
     '<noscript><p class="attnbook-moved" id="{anchor}">'
-    'This section is now in <a href="{address}">{title}</a>.</p></noscript>'
+    + TEXT("section_moved", page='<a href="{address}">{title}</a>')
+    + "</p></noscript>"
 )
 
 # The new addresses of a page's sections, by anchor; "" is the page itself.

@@ -15,15 +15,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from attnbook.messages import Messages
 from tools import repository_address
 from tools.site import cards
 from tools.site.descriptions import description
 from tools.site.publishing import CARDS, LOST, ROBOTS, SITEMAP
 
-LOST_BODY = """<h1>Page not found</h1>
-<p>No page of this book has this address. <a href="{root}search.html">Search</a> for what you
-were after, or begin with <a href="{root}{first}">the first page</a>.</p>
-"""
+TEXT = Messages(__file__)
 
 
 def describe_site(config: Config, site: str) -> None:
@@ -50,7 +48,7 @@ def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str
         "og:image": site + card_of(page),
         "og:image:width": str(cards.WIDTH),
         "og:image:height": str(cards.HEIGHT),
-        "og:image:alt": f"{title}; next to it, a heatmap of attention weights",
+        "og:image:alt": TEXT("card_shows", page=title),
         "twitter:card": "summary_large_image",
     }
     return {name: text for name, text in named.items() if text}
@@ -81,8 +79,13 @@ def fill_lost_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
         return
     root = app.config.notfound_urls_prefix
     first = app.builder.get_target_uri(app.config.root_doc)
-    context["title"] = "Page not found"
-    context["body"] = LOST_BODY.format(root=root, first=first)
+    context["title"] = TEXT("page_not_found")
+    search, start = TEXT("search"), TEXT("the_first_page")
+    links = {
+        "search": f'<a href="{root}search.html">{search}</a>',
+        "first": f'<a href="{root}{first}">{start}</a>',
+    }
+    context["body"] = f"<h1>{context['title']}</h1>\n<p>{TEXT('no_such_page', **links)}</p>\n"
     context["content_root"] = root
     context["pageurl"] = None
 

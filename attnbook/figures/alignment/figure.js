@@ -3,8 +3,11 @@
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 import { make, put, stretched } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { textBands } from "../shared/text_bands.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
 
 /** @typedef {FigureTraits & {translations: Translated[], date: number, step: number}} Traits */
@@ -21,19 +24,19 @@ function drawAlignment(context) {
   /** @param {number} date @param {number} step */
   const choose = (date, step) => setterOf(model)({ date, step: within(step, translations[date]) });
   const options = translations.map((shown, i) => make("option", { value: i, text: optionName(shown) }));
-  const select = make("select", { "aria-label": "date" }, ...options);
+  const select = make("select", { "aria-label": TEXT.date }, ...options);
   select.addEventListener("change", () => choose(Number(select.value), model.get("step")));
-  const choice = make("label", { class: "select-choice" }, make("span", { text: "date" }), select);
+  const choice = make("label", { class: "select-choice" }, make("span", { text: TEXT.date }), select);
   choice.hidden = translations.length === 1;
   const outline = make("svg:path");
   const outlines = stretched(null, "heat-outlines gold-spans", outline);
   const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
   const bands = textBands({
     onStep: (step) => choose(model.get("date"), step),
-    otherName: "expected",
-    note: "a full column is 1",
+    otherName: TEXT.expected,
+    note: SHARED.full_column,
     most: [36, 24],
-    mapNote: anySpans ? "boxes: the brackets" : "",
+    mapNote: anySpans ? TEXT.boxes : "",
     over: [outlines],
   });
   /** @type {[number | null, number[][]]} */
@@ -52,12 +55,14 @@ function drawAlignment(context) {
     drawn = date;
     const { text, output, scores, fields } = shown;
     const span = output.length ? goldOf(shown, step) : null;
-    const inside = span ? { name: `inside the ${fields[step]}`, weight: weightInside(weights[step], span) } : null;
+    const inside = span
+      ? { name: fill(TEXT.inside_bracket, { field: fields[step] }), weight: weightInside(weights[step], span) }
+      : { name: TEXT.no_bracket, weight: "" };
     bands.paint({
       ...{ text, output, scores, weights, step, span, details: fields, field: fields[step] },
       sentence: sentence(shown, weights, step),
       other: otherOutput(shown),
-      inside: [inside ?? { name: "no bracket", weight: "" }],
+      inside: [inside],
     });
   };
   return mountFigure(context, { elements: [choice, bands.element], traits: ["date", "step"], paint }).close;

@@ -10,6 +10,7 @@ import traitlets
 
 from attnbook.checks import check_scores
 from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers, stylesheet
+from attnbook.messages import Messages
 from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.grading import DIGITS
 from attnbook.models.translator.model import Translator
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from attnbook.models.translator.dates import WrittenDate
 
+TEXT = Messages(__file__)
 MOST_DATES = 64
-SPACE, EMPTY = "␣", "(nothing)"
+SPACE = "␣"
 
 
 class AlignmentFigure(Figure):
@@ -117,15 +119,20 @@ class AlignmentFigure(Figure):
             self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"AlignmentFigure: date {self.date} of {len(self.translations) - 1}"
-        for each in self.translations:
-            text, output = "".join(each["text"]), "".join(each["output"])
-            differs = each["expected"] not in ("", output)
-            yield f"{text} -> {output or EMPTY}" + f" (expected {each['expected']})" * differs
+        yield TEXT("title", date=self.date, last=len(self.translations) - 1)
+        yield from map(_describe_translation, self.translations)
         shown = self.translations[self.date]
-        yield f"Date {self.date}, {''.join(shown['text'])}:"
+        yield TEXT("steps_of_date", date=self.date, text="".join(shown["text"]))
         for step, weights in enumerate(self.attention_weights.tolist()):
             yield _describe_step(shown, step, weights)
+
+
+def _describe_translation(translation: dict[str, Any]) -> str:
+    text, output = "".join(translation["text"]), "".join(translation["output"])
+    expected, shown = translation["expected"], output or TEXT("empty_output")
+    if expected in ("", output):
+        return TEXT("translation", text=text, output=shown)
+    return TEXT("translation_not_expected", text=text, output=shown, expected=expected)
 
 
 def _describe_step(shown: dict[str, Any], step: int, weights: list[float]) -> str:
@@ -133,12 +140,16 @@ def _describe_step(shown: dict[str, Any], step: int, weights: list[float]) -> st
     field = shown["fields"][step]
     scores = shown["scores"][step]
     peak = scores.index(max(scores))  # the first, if there are several
-    line = f"{step:4} {_quote(shown['output'][step])}{' ' * bool(field)}{field}"
-    line += f": peak {_quote(shown['text'][peak])} at {peak}"
+    fields = {
+        "step": f"{step:4}",
+        "written": f"{_quote(shown['output'][step])} {field}".rstrip(),
+        "peak": _quote(shown["text"][peak]),
+        "position": peak,
+    }
     if field not in shown["spans"]:
-        return line
+        return TEXT("step_in_list", **fields)
     inside = sum(weights[slice(*shown["spans"][field])])
-    return f"{line}, {inside:.3f} inside"
+    return TEXT("step_in_list_with_bracket", **fields, weight=f"{inside:.3f}")
 
 
 def _quote(character: str) -> str:

@@ -1,7 +1,10 @@
 // The alignment figure's sentences and numbers of a translation: pure functions.
 /** @import { Ends } from "../shared/types" */
 /** @import { Translated } from "./types" */
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { peakOf, quoted } from "../shared/text_bands.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 /** The gold span of a step's field: start and end, or null. @param {Translated} shown @param {number} step @returns {Ends | null} */
 export function goldOf({ fields, spans }, step) {
@@ -24,24 +27,30 @@ export function optionName({ text, locale }) {
   return locale ? `${locale}: ${isolated}` : isolated;
 }
 
+/** A character, and the expected one if it is another. @param {string} character @param {string | undefined} expected */
+function compareWithExpected(character, expected) {
+  if (character === expected) return quoted(character);
+  if (!expected) return fill(TEXT.nothing_expected, { character: quoted(character) });
+  return fill(TEXT.other_expected, { character: quoted(character), expected: quoted(expected) });
+}
+
 /** The character that a step wrote, its field, and the expected one. @param {Translated} shown @param {number} step */
 export function written({ output, expected, fields }, step) {
-  const [character, field, wanted] = [output[step], fields[step], [...expected][step]];
-  if (!expected) return quoted(character);
-  const wrong = character === wanted ? "" : ` where ${wanted ? quoted(wanted) : "nothing"} is expected`;
-  if (field) return `${quoted(character)}${wrong}, ${/\d/.test(character) ? "a digit of" : "in"} the ${field}`;
-  return `${quoted(character)}${wrong}${character === "-" ? ", a hyphen" : ""}: no bracket`;
+  if (!expected) return quoted(output[step]);
+  const [field, character] = [fields[step], compareWithExpected(output[step], [...expected][step])];
+  if (field) return fill(/\d/.test(output[step]) ? TEXT.digit_of_field : TEXT.in_field, { character, field });
+  return fill(output[step] === "-" ? TEXT.hyphen : TEXT.in_no_field, { character });
 }
 
 /** What a step writes, and where its weight is. @param {Translated} shown @param {number[][]} weights @param {number} step */
 export function sentence(shown, weights, step) {
-  if (!shown.output.length) return "The model wrote nothing for this text.";
+  if (!shown.output.length) return SHARED.nothing_written;
   const peak = peakOf(weights[step]);
   const gold = goldOf(shown, step);
-  const start = `Step ${step} writes ${written(shown, step)}. The peak is on ${quoted(shown.text[peak])}`;
-  if (!gold) return `${start}, with ${weights[step][peak].toFixed(3)} of the weight.`;
-  const side = gold[0] <= peak && peak < gold[1] ? "inside" : "outside";
-  return `${start}, ${side} the bracket; ${weightInside(weights[step], gold).toFixed(3)} of the weight lies inside.`;
+  const weight = gold ? weightInside(weights[step], gold) : weights[step][peak];
+  const names = { step, written: written(shown, step), peak: quoted(shown.text[peak]), weight: weight.toFixed(3) };
+  if (!gold) return fill(TEXT.peak, names);
+  return fill(gold[0] <= peak && peak < gold[1] ? TEXT.peak_inside : TEXT.peak_outside, names);
 }
 
 /** A box for each field: its gold span, over the steps that write it. @param {Translated} shown */

@@ -3,6 +3,9 @@
 /** @import { Arrow } from "./types" */
 import { make } from "../shared/elements.js";
 import { keyColor } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
+import TEXT from "./messages.json" with { type: "json" };
 
 const MOST_LABELS = 8; // keys that get a name
 // Thickness of arrows; height of a name, of 100; px from a tip to its name and to a common name; px by which a name
@@ -40,16 +43,17 @@ export function arrowsOf(query, keys, names = keys.map((_, key) => `k${key}`)) {
 /** A common name for equal vectors. @param {string[]} names of the query, if it is one of them, and of keys */
 function commonName(names) {
   const keys = names.filter((name) => name !== "q");
-  return [...names.slice(0, names.length - keys.length), ...(keys.length > 2 ? [`${keys.length} keys`] : keys)].join(
-    " = ",
-  );
+  const query = names.slice(0, names.length - keys.length);
+  return [...query, ...(keys.length > 2 ? [fill(SHARED.key_count, { count: keys.length })] : keys)].join(" = ");
 }
 
 /** Describe which vectors are equal. @param {Arrow[]} all */
 export function describeEqual(all) {
   const groups = all.filter(({ rank, equal }) => rank === 0 && equal.length > 1).reverse();
   return groups.map(({ equal }) =>
-    /^\d/.test(commonName(equal)) ? `${commonName(equal)} are equal` : commonName(equal),
+    equal.length > 2 && !equal.includes("q")
+      ? fill(TEXT.many_keys_are_equal, { count: equal.length })
+      : commonName(equal),
   );
 }
 
@@ -71,7 +75,7 @@ export function arrows(query, keys) {
   const all = arrowsOf(query, keys);
   const reach = Math.max(1e-9, ...all.flatMap(({ vector }) => vector).map(Math.abs)) * BEYOND_SMALL;
   const plane = make("div", { class: "plane", "aria-hidden": true }, ...planeContents(all, reach, SMALL));
-  const legend = ["solid: keys, dashed: query", ...describeEqual(all)].join("; ");
+  const legend = [TEXT.arrows_legend, ...describeEqual(all)].join("; ");
   return [plane, make("span", { text: legend })];
 }
 

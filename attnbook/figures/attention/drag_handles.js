@@ -3,8 +3,10 @@
 /** @import { Traits } from "./types" */
 import { button, short, slider } from "../shared/controls.js";
 import { make } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
 import { arrowsOn, BEYOND } from "./arrows.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 /**
  * Set one row of a trait.
@@ -25,7 +27,7 @@ export function draggedTraits(model) {
 
 /** A button that restores the first values of an example. @param {Model<Traits>} model @param {number} example */
 function restoreButton(model, example) {
-  const text = `Put the ${model.get("moves").what === "scores" ? "scores" : "arrows"} back`;
+  const text = model.get("moves").what === "scores" ? TEXT.restore_scores : TEXT.restore_arrows;
   const restore = () => {
     for (const [name, start] of draggedTraits(model)) {
       const all = model.get(/** @type {"scores"} */ (name)).with(example, start[example]);
@@ -40,7 +42,7 @@ function restoreButton(model, example) {
 export function scoreHandles(model, example) {
   const { reach, step } = model.get("moves");
   const sliders = model.get("key_labels").map((label, key) =>
-    slider(`score of ${label}`, { min: -reach, max: reach, step }, (score) => {
+    slider(fill(TEXT.score_of, { key: label }), { min: -reach, max: reach, step }, (score) => {
       const query = model.get("query");
       const row = model.get("scores")[example][query].with(key, score);
       setRow(model, "scores", example, query, row);
@@ -55,7 +57,7 @@ export function scoreHandles(model, example) {
 /** Two sliders for a vector. @param {string} name @param {{min: number, max: number, step: number}} range @param {(axis: number, value: number) => void} onMove */
 function pair(name, range, onMove) {
   const controls = ["x", "y"].map((letter, axis) =>
-    slider(`${letter} of ${name}`, range, (value) => onMove(axis, value)),
+    slider(fill(TEXT.component_of, { axis: letter, vector: name }), range, (value) => onMove(axis, value)),
   );
   const parts = controls.map(({ label, input }) => make("div", {}, label, input));
   /** @param {Point} vector */
@@ -116,7 +118,7 @@ export function dragPlane(model, example) {
   const labels = model.get("key_labels");
   const [plane, drawing] = ["plane", "drawing"].map((name) => make("div", { class: name, "aria-hidden": true }));
   const vectors = () => [model.get("query_vectors")[example][model.get("query")], ...model.get("key_vectors")[example]];
-  const controls = (why ? [] : ["the query", ...labels]).map((name, i) => {
+  const controls = (why ? [] : [TEXT.the_query, ...labels]).map((name, i) => {
     const tipNow = () => vectors()[i];
     /** @param {Point} to */
     const move = (to) => {
@@ -130,7 +132,7 @@ export function dragPlane(model, example) {
   });
   // Of equal vectors, the reader drags the one whose arrow is on top: the query, then the first key.
   plane.append(drawing, ...controls.map(({ handle }) => handle.element).reverse());
-  const note = make("p", { class: "note", text: `Solid: keys, dashed: the query. ${why ?? "Drag a tip."}` });
+  const note = make("p", { class: "note", text: `${TEXT.plane_legend} ${why ?? TEXT.drag_a_tip}` });
   const numbers = make("p", { class: "note vectors" });
   const restore = why ? [] : [restoreButton(model, example)];
   const paint = () => {
@@ -150,7 +152,7 @@ export function dragPlane(model, example) {
     make("div", { class: "notes" }, note, numbers, ...restore),
   );
   const name = model.get("example_labels")[example];
-  const sliders = make("div", { class: "pairs", role: "group", "aria-label": `arrows of ${name}` });
+  const sliders = make("div", { class: "pairs", role: "group", "aria-label": fill(TEXT.arrows_of, { example: name }) });
   sliders.append(...controls.map((control) => control.sliders.element));
   return { element, sliders: why ? undefined : sliders, paint };
 }

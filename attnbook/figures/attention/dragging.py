@@ -10,6 +10,7 @@ import torch
 
 from attnbook.figures.shared.base import check_count, doubles, numbers
 from attnbook.layers import AdditiveAttention, DotProductAttention
+from attnbook.messages import Messages
 from attnbook.scoring import (
     additive_score,
     bilinear_score,
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+TEXT = Messages(__file__)
 MOST_MOVED = 8  # keys, each in a colour of its own
 MOVABLE = ("vectors", "scores")
 MARGIN = 1.25  # the reach of a drag, relative to the largest number at first
-STILL = "The score is a Python function, which a page cannot run: the arrows cannot be dragged."
 
 
 def _additive(queries: Tensor, keys: Tensor, first: Tensor, second: Tensor, w_v: Tensor) -> Tensor:
@@ -95,7 +96,7 @@ def drag_settings(
     settings = {"what": movable, **reach_and_step([queries, keys])}
     rule = rule_of(layer)
     if rule is None or not _agrees(score_by(rule, *vectors.values()), scores):
-        return settings | {"why": STILL}
+        return settings | {"why": TEXT("arrows_stay")}
     return settings | {"start": vectors, "rule": rule}
 
 

@@ -3,16 +3,18 @@
 /** @import { OwnRow, QueryRow, Traits, WeightsRow } from "./types" */
 import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
-import { decimals, short, slider, tuple } from "../shared/controls.js";
+import { decimals, joinWithAnd, short, slider, tuple } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { MOST_NAMED } from "../shared/key_axis.js";
 import { canLoadScript } from "../shared/lazy_scripts.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
-import { EMPTY_ROW } from "../shared/stage.js";
 import { foldedTables } from "../shared/tables.js";
 import { draggedTraits, dragPlane } from "./drag_handles.js";
 import { keyExampleOf, lengthOf, scoresOf } from "./formulas.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { numberTable, outputSums, queryMap } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { arrowPlot, stageBands } from "./stages.js";
@@ -55,25 +57,27 @@ export function temperatureAt(step) {
 
 /** A key's numbers, in words. @param {QueryRow} row @param {string[]} labels @param {number} i @param {string} hidden word for padding */
 function describeKey(row, labels, i, hidden) {
-  const padding = row.visible[i] ? "" : ` (${hidden})`;
+  const key = row.visible[i] ? labels[i] : fill(TEXT.hidden_key, { key: labels[i], hidden });
   const value = row.values[i].length === 1 ? short(row.values[i][0]) : tuple(row.values[i]);
-  return `${labels[i]}${padding}: score ${decimals(row.scores[i])}, weight ${decimals(row.weights[i])}, value ${value}`;
+  return fill(TEXT.key_numbers, { key, score: decimals(row.scores[i]), weight: decimals(row.weights[i]), value });
 }
 
 /** The keys to which the query attends most, in words. @param {QueryRow} row @param {string[]} labels */
 export function describeLargest({ weights, visible }, labels) {
-  if (!visible.some(Boolean)) return EMPTY_ROW;
-  const most = decimals(Math.max(...weights));
-  const keys = labels.filter((_, i) => decimals(weights[i]) === most);
-  return `Largest weight: ${keys.length > 2 ? `${keys.length} keys` : keys.join(" and ")}, ${most}`;
+  if (!visible.some(Boolean)) return SHARED.nothing_to_attend_to;
+  const weight = decimals(Math.max(...weights));
+  const keys = labels.filter((_, i) => decimals(weights[i]) === weight);
+  if (keys.length > 2) return fill(TEXT.largest_weight_of_many, { count: keys.length, weight });
+  return fill(TEXT.largest_weight, { keys: joinWithAnd(keys), weight });
 }
 
 /** A query's name, and whether it was moved. @param {Model<Traits>} model @param {number} example @param {number} query */
 function queryName(model, example, query) {
   const start = model.get("moves").start?.query_vectors;
   const moved = start && String(start[example][query]) !== String(model.get("query_vectors")[example][query]);
-  const name = `query: ${model.get("query_labels")[query]}`.replace(/query: (?=query \d+$)/, "");
-  return `${name}${moved ? ", moved" : ""}`;
+  const label = model.get("query_labels")[query];
+  const name = label === fill(SHARED.query, { number: query }) ? label : fill(TEXT.query_in_focus, { query: label });
+  return moved ? fill(TEXT.query_moved, { query: name }) : name;
 }
 
 /**
@@ -120,13 +124,14 @@ function exampleBlock(model, example, own, onPoint) {
     row = rowOf(model, example, query, own(example, query), all[query]);
     map?.paint(all, query, queryName(model, example, query));
     const read = keyExampleOf(model, example);
-    put(reads, { text: read === example ? "" : `keys and values of ${model.get("example_labels")[read]}` });
+    const source = model.get("example_labels")[read];
+    put(reads, { text: read === example ? "" : fill(TEXT.keys_and_values_of, { example: source }) });
     arrows?.paint();
     stages.paint(row, all, query);
     output.paint(row);
     paintAnswer(pointed);
     plot?.paint(query);
-    table.paint(row, `${name}, ${queries[query]}`);
+    table.paint(row, fill(TEXT.table_caption, { example: name, query: queries[query] }));
   };
   return {
     name,
@@ -153,8 +158,7 @@ function wholeControl(name, range, note, onInput) {
 
 /** The temperature. @param {Model<Traits>} model */
 function temperatureControl(model) {
-  const note = "divides the scores before the softmax";
-  const control = wholeControl("temperature", { min: -20, max: 20 }, note, (step) =>
+  const control = wholeControl("temperature", { min: -20, max: 20 }, TEXT.temperature_note, (step) =>
     setterOf(model)({ temperature: temperatureAt(step) }),
   );
   const paint = () => {
@@ -169,8 +173,8 @@ function keyHeadsControl(model) {
   const choices = Object.keys(model.get("shared_scores"))
     .map(Number)
     .sort((a, b) => a - b);
-  const note = "neighbouring heads share keys and values";
-  const control = wholeControl("key heads", { min: 0, max: choices.length - 1 }, note, (step) =>
+  const range = { min: 0, max: choices.length - 1 };
+  const control = wholeControl(TEXT.key_heads, range, TEXT.key_heads_note, (step) =>
     setterOf(model)({ key_heads: choices[step] }),
   );
   const paint = () => control.set(choices.indexOf(model.get("key_heads")), String(model.get("key_heads")));
@@ -194,7 +198,7 @@ function drawFigure(context) {
     { class: "whole" },
     ...(own ? [own.element] : []),
     ...first,
-    ...tabs("example", blocks).elements,
+    ...tabs(TEXT.choice_of_example, blocks).elements,
     folds(...more, tables),
   );
   const pointer = pointing(whole, (key) => blocks.forEach(({ paintAnswer }) => paintAnswer(key)));

@@ -34,6 +34,7 @@ from attnbook.figures.shared.base import (
     stylesheet,
 )
 from attnbook.masking.masks import check_mask, count_visible, length_mask, visible_keys
+from attnbook.messages import Messages
 from attnbook.pooling import pool
 from attnbook.practice.registry import find_list_task
 from attnbook.weighting import masked_softmax
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Shaped
     from torch import Tensor
 
+TEXT = Messages(__file__)
 CPU = torch.device("cpu")
 MOST_EXAMPLES = 8
 MOST_ARROWS = 8  # keys, each in a colour of its own
@@ -116,7 +118,7 @@ class AttentionFigure(Figure):
     key_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
     formula = traitlets.Unicode().tag(sync=True)
     sees: traitlets.List[Any] = traitlets.List().tag(sync=True)  # empty without a mask
-    hidden = traitlets.Unicode("padding").tag(sync=True)
+    hidden = traitlets.Unicode().tag(sync=True)
     # Arrows are drawn for a few vectors of two components; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -259,28 +261,34 @@ class AttentionFigure(Figure):
             self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
-        temperature = f", temperature {self.temperature:g}" if self.temperature != 1 else ""
         first = self.moves.get("start", {}).get("scores", self.scores)
-        formula = self.formula if self.scores == first else "moved by hand"
-        sharing = f", key heads {self.key_heads}" if self.key_heads else ""
-        lines = [f"AttentionFigure: scores {formula}{temperature}{sharing}"]
+        moved = self.scores != first
+        title = [TEXT("title_moved") if moved else TEXT("title", formula=self.formula)]
+        if self.temperature != 1:
+            title.append(TEXT("title_temperature", temperature=f"{self.temperature:g}"))
+        if self.key_heads:
+            title.append(TEXT("title_key_heads", count=self.key_heads))
+        lines = [", ".join(title)]
         rows = zip(self.attention_weights.tolist(), self.output.tolist(), strict=True)
         examples = zip(self.example_labels, self.valid_lens, rows, strict=True)
         for name, lens, (weights, outputs) in examples:
-            lines.append(f"{name}: valid_lens {lens}")
+            lines.append(TEXT("example_lengths", example=name, lengths=lens))
             shown = list(zip(self.query_labels, weights, outputs, strict=True))[:MOST_PRINTED]
-            lines += [
-                f"  {q}: weights {_vector(row)}, output {_vector(out)}" for q, row, out in shown
+            rest = [
+                TEXT("query_row", query=q, weights=_vector(row), output=_vector(out))
+                for q, row, out in shown
             ]
             if len(weights) > MOST_PRINTED:
-                lines.append(f"  and {len(weights) - MOST_PRINTED} more queries")
+                rest.append(TEXT("more_queries", count=len(weights) - MOST_PRINTED))
+            lines += [f"  {line}" for line in rest]
         return lines
 
 
 def _vector(row: list[float]) -> str:
     numbers = [decimals(number) for number in row[:MOST_PRINTED]]
-    more = [f"and {len(row) - MOST_PRINTED} more"] if len(row) > MOST_PRINTED else []
-    return f"[{', '.join(numbers + more)}]"
+    if len(row) > MOST_PRINTED:
+        numbers.append(TEXT("more_numbers", count=len(row) - MOST_PRINTED))
+    return f"[{', '.join(numbers)}]"
 
 
 def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:
@@ -316,7 +324,9 @@ def visible_lists(mask: Tensor | None, shape: Sequence[int]) -> list[list[list[b
 
 def name_of_hidden(masked: bool, causal: bool) -> str:
     """Return the word for hidden keys."""
-    return "hidden" if masked else "future" if causal else "padding"
+    if masked:
+        return TEXT("hidden_by_mask")
+    return TEXT("hidden_future" if causal else "hidden_padding")
 
 
 def request_for(

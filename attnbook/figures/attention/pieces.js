@@ -5,7 +5,10 @@ import { short } from "../shared/controls.js";
 import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { keyColor, shortName, span, tightness } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { tableRow, titledTable, totalRow } from "../shared/tables.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 const MOST_PARTS = 4; // components of an output that get a bar of their own
 const MOST_ON_PHONE = 2;
@@ -71,11 +74,14 @@ export function valueCells(count, size) {
 /** The output as a sum: a bar per component, and the first in numbers. @param {number} count of keys @param {number} size */
 export function outputSums(count, size) {
   const rows = Array.from({ length: Math.min(size, MOST_PARTS) }, (_, c) =>
-    contributions(size === 1 ? "output" : `output[${c}]`, count, [0, 1]),
+    contributions(size === 1 ? TEXT.output : fill(TEXT.output_component, { component: c }), count, [0, 1]),
   );
   const many = size > MOST_ON_PHONE;
   const more = [MOST_ON_PHONE, MOST_PARTS].map((shown, i) =>
-    make("span", { class: i ? "more" : "more phone", text: `${size - shown} more under “Show numbers”` }),
+    make("span", {
+      class: i ? "more" : "more phone",
+      text: fill(TEXT.more_in_tables, { count: size - shown, tables: SHARED.show_numbers }),
+    }),
   );
   const element = make(
     "div",
@@ -95,8 +101,10 @@ export function outputSums(count, size) {
 
 /** The numbers of the query in focus. @param {string[]} labels of keys @param {number} size @param {string} hidden word for padding */
 export function numberTable(labels, size, hidden) {
-  const parts = Array.from({ length: size }, (_, c) => (size === 1 ? "value" : `value[${c}]`));
-  const names = ["key", "score", "weight", ...parts];
+  const parts = Array.from({ length: size }, (_, c) =>
+    size === 1 ? TEXT.value : fill(TEXT.value_component, { component: c }),
+  );
+  const names = [SHARED.table_key, SHARED.table_score, SHARED.table_weight, ...parts];
   const rows = labels.map((_, key) => tableRow(names.length - 1, key));
   const last = totalRow(names.length - 1);
   const caption = make("caption");
@@ -105,10 +113,10 @@ export function numberTable(labels, size, hidden) {
   const paint = (row, title) => {
     put(caption, { text: title });
     labels.forEach((label, i) => {
-      const heading = row.visible[i] ? label : `${label} (${hidden})`;
+      const heading = row.visible[i] ? label : fill(TEXT.hidden_key, { key: label, hidden });
       rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
     });
-    last.set("output", ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
+    last.set(TEXT.output, ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
   };
   return { element, paint };
 }
@@ -132,7 +140,11 @@ export function queryMap(queries, keys, onChoose) {
     return input;
   });
   const names = queries.map((text, i) => make("label", { title: text }, inputs[i], make("span", { text })));
-  const rowNames = make("div", { class: "heat-rows", role: "radiogroup", "aria-label": "query" }, ...names);
+  const rowNames = make(
+    "div",
+    { class: "heat-rows", role: "radiogroup", "aria-label": TEXT.choice_of_query },
+    ...names,
+  );
   const map = heatmap({ onChoose, rowNames });
   const title = make("b", { class: "heat-query" });
   map.element.append(title);

@@ -2,8 +2,10 @@
 /** @import { RunResult, Model, ReaderFunction } from "../shared/types" */
 /** @import { OwnRow, Traits } from "./types" */
 import { make, withCode } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { listenForFunction } from "../shared/reader_code.js";
 import { lengthOf } from "./formulas.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 /** Each pair of query and key of an example. @param {Model<Traits>} model @param {number} example */
 function pairs(model, example) {
@@ -59,12 +61,13 @@ export function describeValue(model, returned) {
     .flatMap((one) => (Array.isArray(one) ? one : [one]))
     .find((one) => !isNumber(one) && !isBool(one));
   if (odd === undefined) {
-    const wanted = model.get("written").draws === "attention" ? "component of a value" : `of ${count} keys`;
-    return `not one number for each ${wanted}`;
+    return model.get("written").draws === "attention"
+      ? TEXT.no_number_for_each_component
+      : fill(TEXT.no_number_for_each_key, { count });
   }
   if (odd === null) return "None";
   const { number, kind } = /** @type {{number?: string, kind?: string}} */ (odd);
-  return number ?? (kind ? `a ${kind}` : "a list");
+  return number ?? (kind ? fill(TEXT.a_kind, { kind }) : TEXT.a_list);
 }
 
 /** @param {unknown} value */
@@ -145,9 +148,8 @@ export function ownFunction(model, paint) {
     const answer = await written.call(callsOf(model)).catch((error) => ({ error: String(error) }));
     if (thisRun !== runs) return; // a later change has called it again
     rows = answer.given ? rowsOf(model, answer.given) : null;
-    const why =
-      answer.error ?? (answer.given ? `it gives ${describeValue(model, answer.given)}.` : "it takes too long.");
-    const trouble = `Your \`${written.called}\` cannot be drawn here, so this is the book’s: ${why}`;
+    const result = answer.given ? fill(TEXT.gives, { value: describeValue(model, answer.given) }) : TEXT.takes_too_long;
+    const trouble = fill(TEXT.function_not_drawn, { name: written.called, why: answer.error ?? result });
     note.replaceChildren(...withCode(rows ? "" : trouble));
     paint();
   };
@@ -155,12 +157,12 @@ export function ownFunction(model, paint) {
     written = latest;
     box.checked = true;
     label()?.removeAttribute("hidden");
-    name.replaceChildren(...withCode(` draw what your \`${latest.called}\` gives`));
+    name.replaceChildren(...withCode(` ${fill(TEXT.draw_function, { name: latest.called })}`));
     run();
   });
   box.addEventListener("change", run);
   label()?.setAttribute("hidden", "");
-  note.replaceChildren(...withCode("Your function is drawn here once it runs."));
+  note.replaceChildren(...withCode(TEXT.function_not_run));
   return {
     element,
     run,

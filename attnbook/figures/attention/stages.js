@@ -5,11 +5,14 @@
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
-import { EMPTY_ROW, stage } from "../shared/stage.js";
+import { stage } from "../shared/stage.js";
 import { arrows } from "./arrows.js";
 import { scoreHandles } from "./drag_handles.js";
 import { keyExampleOf, layerScoresOf } from "./formulas.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { formulaOf, valueCells } from "./pieces.js";
 
 /** The sliders of an example's lengths: one for all queries, or one per query. @param {Model<Traits>} model @param {number} example */
@@ -96,7 +99,7 @@ function scoringStage(model, example) {
     ? [make("div", { class: "bars-with-handles" }, scoreBars.element, handles.element)]
     : [scoreBars.element];
   const about = [formula, ...(handles ? [handles.restore] : []), plot.element];
-  const whole = band("Scoring", { about, picture: [...held, scoreNumbers.element], keys });
+  const whole = band(SHARED.scoring, { about, picture: [...held, scoreNumbers.element], keys });
   /** @param {QueryRow} row @param {number} query @param {Ends} domain */
   const paint = (row, query, domain) => {
     whole.paint(row);
@@ -104,7 +107,7 @@ function scoringStage(model, example) {
     formula.hidden = start?.scores
       ? !isUnchanged(start.scores[example][query])
       : !what && row.scores !== layerScoresOf(model, example)[query];
-    whole.setNote(!formula.hidden ? "" : what ? "your scores" : "your score(q, k)");
+    whole.setNote(!formula.hidden ? "" : what ? TEXT.your_scores : TEXT.your_score_function);
     scoreBars.paint(row.scores, domain, row.visible);
     scoreNumbers.paint(row.scores, row.visible);
     handles?.paint(row.scores);
@@ -135,7 +138,7 @@ function weightingStage(model) {
   const weightNumbers = numberRow(keys, decimals, "of-weights");
   const total = stack(keys, "total");
   const picture = [weightBars.element, weightNumbers.element, total.element];
-  const whole = band("Weighting", { picture, keys }, model.get("hidden"));
+  const whole = band(SHARED.weighting, { picture, keys }, model.get("hidden"));
   /** @param {QueryRow} row */
   const paint = (row) => {
     whole.paint(row);
@@ -144,7 +147,7 @@ function weightingStage(model) {
     total.paint(row.weights, [0, 1]);
     const sum = decimals(row.weights.reduce((a, b) => a + b, 0));
     const isEmpty = !row.visible.some(Boolean);
-    whole.setNote(isEmpty ? EMPTY_ROW : `softmax: sum ${sum}`);
+    whole.setNote(isEmpty ? SHARED.nothing_to_attend_to : fill(SHARED.softmax_sum, { sum }));
   };
   return { element: whole.element, paint, fit: weightNumbers.fit };
 }
@@ -152,7 +155,7 @@ function weightingStage(model) {
 /** The third stage: the values, as opaque as their weights. @param {number} keys @param {number} size of a value */
 function poolingStage(keys, size) {
   const cells = valueCells(keys, size);
-  const whole = band("Pooling", { note: "weights × values", picture: [cells.element], keys });
+  const whole = band(SHARED.pooling, { note: SHARED.weights_times_values, picture: [cells.element], keys });
   /** @param {QueryRow} row */
   const paint = (row) => {
     whole.paint(row);

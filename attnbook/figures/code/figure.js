@@ -4,60 +4,50 @@
 import { button } from "../shared/controls.js";
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
 import { canLoadScript, lazyPython } from "../shared/lazy_scripts.js";
+import { fill } from "../shared/messages.js";
 import { mountFigure } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 import { announceFunction } from "../shared/reader_code.js";
 import { codeField } from "./field.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { partsList } from "./parts.js";
-
-/** Messages for code that was stopped, by the reason. */
-const STOPPED = {
-  asked: "Stopped.",
-  limit: "Your code did not end within two seconds, and was stopped. Is there a loop without an end?",
-  broken: "Your code took all of Python’s memory, and it was stopped.",
-};
 
 /** The page about the differences between this Python and CPython. */
 const LACKS = "python-on-the-page.html";
 
-const STARTED = "Started again. “Bring back” shows your code again.";
-
 /** The paragraphs that report a run. @param {RunResult} answer */
 export function paragraphsOf(answer) {
-  if (answer.stopped) return [STOPPED[answer.stopped]];
+  if (answer.stopped) return [TEXT.stopped[answer.stopped]];
   if (answer.error) {
-    const error = answer.line ? `Line ${answer.line}: ${answer.error}` : answer.error;
-    return answer.advice ? [error, answer.advice] : [error];
+    const { line, error } = answer;
+    const where = line ? fill(TEXT.error_in_line, { line, error }) : error;
+    return answer.advice ? [where, answer.advice] : [where];
   }
   const [first, ...rest] = answer.verdict ?? [];
-  return answer.line ? [first, `Line ${answer.line}. ${rest[0]}`, ...rest.slice(1)] : [first, ...rest];
+  if (!answer.line) return [first, ...rest];
+  return [first, fill(TEXT.verdict_in_line, { line: answer.line, verdict: rest[0] }), ...rest.slice(1)];
 }
 
 /** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
 function staticElements(model) {
-  const { name } = model.get("task");
-  const torch = model.get("in_torch");
-  const next = `check("${name}", ${model.get("task").called})`;
+  const { name, called } = model.get("task");
   const parts = model.get("parts").map(({ called }) => called);
-  const partsText = parts.length ? `Its parts: \`from attnbook.practice.parts import ${parts.join(", ")}\`. ` : "";
+  const sentences = [
+    fill(TEXT.in_notebook, { check: `check("${name}", ${called})` }),
+    ...(parts.length ? [fill(TEXT.its_parts, { parts: parts.join(", ") })] : []),
+    fill(TEXT.task_in_torch, { torch: model.get("in_torch") }),
+  ];
   return [
     make("p", { class: "ask" }, ...withCode(model.get("statement"))),
     make("pre", { text: model.get("starter"), tabindex: 0 }),
-    make(
-      "p",
-      { class: "note" },
-      ...withCode(
-        `On the book’s page it is written and run here. In a notebook, write it in a cell, and \`${next}\`. ${partsText}` +
-          `The task in torch is \`${torch}\`.`,
-      ),
-    ),
+    make("p", { class: "note" }, ...withCode(sentences.join(" "))),
   ];
 }
 
 /** The elements that show the verdict and the output of a run. */
 function resultElements() {
   const verdict = make("div", { class: "verdict", role: "status" });
-  const printed = make("div", { role: "log", "aria-label": "What the code printed" });
+  const printed = make("div", { role: "log", "aria-label": TEXT.printed });
   const lines = make("pre", { class: "printed", tabindex: 0 });
   const clear = () => {
     verdict.replaceChildren();
@@ -84,15 +74,15 @@ function resultElements() {
   };
 }
 
-/** The line below the editor: its keys, and a link. @param {string} keys @param {string} id */
-function noteBelow(keys, id) {
-  const lacks = make("a", { href: LACKS, text: "What this Python lacks." });
-  return make("small", { id }, ...withCode(`${keys} `), lacks);
+/** The line below the editor: its keys, and a link. @param {string} id */
+function noteBelow(id) {
+  const lacks = make("a", { href: LACKS, text: TEXT.what_python_lacks });
+  return make("small", { id }, ...withCode(`${TEXT.keys} `), lacks);
 }
 
 /** A mark that this reader has solved the task. @param {string} item the stored result */
 function solvedMark(item) {
-  const element = make("small", { class: "solved", text: "✓ Solved" });
+  const element = make("small", { class: "solved", text: TEXT.solved });
   const paint = () => {
     element.hidden = !item || progress().read(item) === null;
   };
@@ -113,7 +103,7 @@ function interactiveTask({ model, el }) {
     if (running) return;
     running = true;
     const text = field.text();
-    results.start("Running …");
+    results.start(TEXT.running);
     updateButtons();
     let paragraphs = [""];
     try {
@@ -136,8 +126,8 @@ function interactiveTask({ model, el }) {
     results.show(paragraphs);
     updateButtons();
   };
-  const runButton = button("Run", run, "run");
-  const stopButton = button("Stop", python.stop, null);
+  const runButton = button(TEXT.run, run, "run");
+  const stopButton = button(TEXT.stop, python.stop, null);
   const updateButtons = () => {
     put(runButton, { "aria-disabled": running });
     if (document.activeElement === stopButton) runButton.focus(); // before it is hidden
@@ -145,7 +135,7 @@ function interactiveTask({ model, el }) {
   };
   const field = codeField({
     text: progress().read(code) ?? model.get("starter"),
-    label: `Your ${task.called}, in Python`,
+    label: fill(TEXT.editor, { function: task.called }),
     hint,
     onRun: run,
     onLeave: () => runButton.focus(),
@@ -166,7 +156,7 @@ function interactiveTask({ model, el }) {
     parts.paint();
   });
   const buttons = [runButton, stopButton, ...restart.buttons];
-  const row = make("div", { class: "buttons" }, ...buttons, noteBelow(model.get("hint"), hint));
+  const row = make("div", { class: "buttons" }, ...buttons, noteBelow(hint));
   const close = () => {
     unfollow();
     python.close();
@@ -199,15 +189,15 @@ function restartButtons(field, code, model, results) {
   };
   const startAgain = () => {
     if (field.text() !== starter) setEarlier(field.text());
-    startFrom(starter, earlier() === null ? "Started again." : STARTED);
+    startFrom(starter, earlier() === null ? TEXT.started_again : TEXT.started_again_keeping_code);
   };
   const bringBack = () => {
     const text = earlier() ?? starter;
     setEarlier(field.text() === starter ? null : field.text());
-    startFrom(text, "Your code is back.");
+    startFrom(text, TEXT.code_is_back);
   };
-  const again = button("Start again", startAgain, null);
-  const back = button("Bring back", bringBack, null);
+  const again = button(TEXT.start_again, startAgain, null);
+  const back = button(TEXT.bring_back, bringBack, null);
   const canBringBack = () => earlier() !== null;
   // If nothing is stored, the code was restarted, or the browser's data was deleted: then the code stays.
   const newest = () => progress().read(code) ?? (canBringBack() ? starter : null);
@@ -221,8 +211,7 @@ function restartButtons(field, code, model, results) {
 
 /** The message if nothing can run. @param {unknown} error */
 function failureMessage(error) {
-  const why = error instanceof Error ? error.message : String(error);
-  return `Nothing can run here: ${why}. You can still solve the task in Colab or Jupyter.`;
+  return fill(TEXT.cannot_run, { problem: error instanceof Error ? error.message : String(error) });
 }
 
 /** Draw the figure into `el`; returns a clean-up. @param {RenderContext<Traits>} context */

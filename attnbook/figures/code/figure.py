@@ -8,13 +8,12 @@ from typing import Any
 import traitlets
 
 from attnbook.figures.shared.base import Figure, inline, module, stylesheet
+from attnbook.messages import Messages
 from attnbook.practice.judge.data import data_of, parts_of
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_list_task
 
-KEYS = "Ctrl+Enter runs it. Tab indents, Escape leaves the editor."
-
-MISSING = "not written yet. The book’s version is used. Write it"  # of a part, as in `parts.js`
+TEXT = Messages(__file__)
 
 
 class CodeTask(Figure):
@@ -41,7 +40,6 @@ class CodeTask(Figure):
 
     statement = traitlets.Unicode().tag(sync=True)
     starter = traitlets.Unicode().tag(sync=True)
-    hint = traitlets.Unicode(KEYS).tag(sync=True)  # the keys of the editor
     in_torch = traitlets.Unicode().tag(sync=True)  # the task that asks for the same on tensors
     task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge needs
     parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # functions that the code may call
@@ -52,6 +50,7 @@ class CodeTask(Figure):
 
     def __init__(self, task: str, *, caption: str = "") -> None:
         list_task = find_list_task(task)
+        title = TEXT("title", task=task, statement=list_task.statement)
         super().__init__(
             kind="code",
             statement=list_task.statement,
@@ -61,19 +60,19 @@ class CodeTask(Figure):
             parts=parts_of(list_task),
             late=["editor", "python"],
             caption=caption,
-            static_text=f"CodeTask {task}: {list_task.statement}\n\n{list_task.starter}",
+            static_text=f"{title}\n\n{list_task.starter}",
             still_html=_static_html(list_task),
         )
 
 
 def _static_html(task: ListTask) -> str:
     """Lay the task out as `figure.js` does, so that nothing moves when the script runs."""
-    names = [part["called"] for part in parts_of(task)]
-    lines = [f"<li><code>{name}</code>: {MISSING}</li>" for name in names]
+    missing = f"{TEXT.group('part')['missing']} {TEXT.group('part_link')['missing']}"
+    lines = [f"<li><code>{it['called']}</code>: {missing}</li>" for it in parts_of(task)]
     parts = f'<ul class="parts">{"".join(lines)}</ul>' if lines else ""
     return (
         f'<div class="attnbook-code"><p>{inline(task.statement)}</p>'
         f"{parts}<pre>{escape(task.starter)}</pre>"
-        f"<div><b>Run</b><b>Start again</b>"
-        f"<small>{KEYS} What this Python lacks.</small></div></div>"
+        f"<div><b>{TEXT('run')}</b><b>{TEXT('start_again')}</b>"
+        f"<small>{TEXT('keys')} {TEXT('what_python_lacks')}</small></div></div>"
     )

@@ -2,19 +2,12 @@
 /** @import { RunResult, Runner } from "../shared/types" */
 /** @import { Part } from "./types" */
 import { make, withCode } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { progress } from "../shared/progress.js";
-
-/** The text of a part, by its state. */
-const TEXTS = {
-  unchecked: "yours. It is checked when you run.",
-  own: "yours is used.",
-  missing: "not written yet.",
-  wrong: "yours fails.",
-  book: "The book’s version is used.",
-};
+import TEXT from "./messages.json" with { type: "json" };
 
 /** The link to the chapter, where the book's version is used. @type {Record<string, string>} */
-const LINKS = { missing: "Write it", wrong: "Fix it" };
+const LINKS = TEXT.part_link;
 
 /** The reason of a failure, in one sentence. @param {RunResult} answer @param {string[]} paragraphs */
 function reasonOf(answer, paragraphs) {
@@ -31,12 +24,12 @@ export function partsList(parts, paragraphsOf) {
     const [stored, last] = [storedFor(part), judged.get(part)];
     const reason = last && last.code === stored ? last.reason : null;
     const state = stored === null ? "missing" : reason === null ? "unchecked" : reason ? "wrong" : "own";
-    const texts = [`\`${part.called}\`: ${TEXTS[state]}`, reason, state in LINKS ? TEXTS.book : ""];
+    const text = fill(TEXT.part[state], { reason: reason ?? "" });
     const link = LINKS[state];
     return make(
       "li",
       { class: state },
-      ...withCode(`${texts.filter(Boolean).join(" ")} `),
+      ...withCode(`\`${part.called}\`: ${text} `),
       ...(link
         ? [make("a", { href: `${part.chapter}.html`, text: link, "aria-label": `${link}: ${part.called}` })]
         : []),

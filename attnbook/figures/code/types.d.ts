@@ -5,7 +5,6 @@ import type { FigureTraits, ListTask } from "../shared/types";
 export interface Traits extends FigureTraits {
   statement: string;
   starter: string;
-  hint: string;
   in_torch: string;
   task: ListTask;
   parts: Part[];

@@ -1,6 +1,8 @@
 // The costs of attention, counted as in attnbook/costs/counting.py, and their sentences: pure functions.
 /** @import { Model } from "../shared/types" */
-/** @import { Cost, Counts, Layer, Programs, Rates, SizeName, Traits, Way, Words } from "./types" */
+/** @import { Comparison, Cost, Counts, Layer, Programs, Rates, SizeName, Traits, Way } from "./types" */
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 /** @type {Way[]} */
 export const WAYS = ["formula", "ours"];
@@ -129,7 +131,7 @@ export function round(number, digits = 2) {
 
 /** @param {number} bytes */
 export function formatBytes(bytes) {
-  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const units = [TEXT.bytes, "KiB", "MiB", "GiB", "TiB"];
   let [number, unit] = [bytes, 0];
   while (number >= 1024 && unit < units.length - 1) [number, unit] = [number / 1024, unit + 1];
   return `${round(number, 3)} ${units[unit]}`;
@@ -137,37 +139,37 @@ export function formatBytes(bytes) {
 
 /** @param {number} seconds */
 export function formatSeconds(seconds) {
-  if (seconds >= 7200) return `${round(seconds / 3600)} hours`;
-  if (seconds >= 120) return `${round(seconds / 60)} minutes`;
+  if (seconds >= 7200) return fill(TEXT.hours, { number: round(seconds / 3600) });
+  if (seconds >= 120) return fill(TEXT.minutes, { number: round(seconds / 60) });
   if (seconds >= 1) return `${round(seconds)} s`;
   return seconds >= 1e-3 ? `${round(seconds * 1e3)} ms` : `${round(seconds * 1e6)} µs`;
 }
 
-/** How the second of two numbers compares with the first. @param {number[]} pair @param {Words} words */
-export function compare([first, second], [less, more, same]) {
-  if (round(Math.max(first, second) / Math.min(first, second)) === "1") return same;
-  return second < first ? `${round(first / second)} times ${less}` : `${round(second / first)} times ${more}`;
+/** How the second of two numbers compares with the first. @param {number[]} pair @param {Comparison} text */
+export function compare([first, second], text) {
+  const times = round(Math.max(first, second) / Math.min(first, second));
+  if (times === "1") return text.same;
+  return fill(second < first ? text.less : text.more, { times });
 }
-
-/** @type {Words} */
-export const MEMORY_WORDS = ["less", "more", "the same"];
 
 /** Sizes, as they are multiplied. @param {Layer} layer @param {number[]} sizes */
 export function formatSizes(layer, [batch, queries, keys, size]) {
-  const width = layer === "additive" ? `${size} hidden units` : `d = ${size}`;
-  return `${batch} × ${queries} × ${keys} pairs${layer === "additive" ? " × " : ", "}${width}`;
+  return fill(layer === "additive" ? TEXT.additive_sizes : TEXT.dot_sizes, { batch, queries, keys, size });
 }
 
 /** Bytes, with a warning where they are many. @param {number} bytes */
 export function formatNeed(bytes) {
-  return bytes > LAPTOP ? `${formatBytes(bytes)} (more than most laptops have)` : formatBytes(bytes);
+  const text = formatBytes(bytes);
+  return bytes > LAPTOP ? fill(TEXT.more_than_laptops_have, { bytes: text }) : text;
 }
 
 /** The sizes, and the memory that they need. @param {Model<Traits>} model @param {Cost[]} costs */
 export function sentence(model, costs) {
   const [formula, ours] = costs.map(({ bytes }) => bytes);
-  return (
-    `${formatSizes(model.get("layer"), sizesOf(model))}: the plain formula needs ${formatNeed(formula)}, ` +
-    `this book's layer ${formatNeed(ours)}: ${compare([formula, ours], MEMORY_WORDS)}.`
-  );
+  return fill(TEXT.memory_needed, {
+    sizes: formatSizes(model.get("layer"), sizesOf(model)),
+    formula: formatNeed(formula),
+    ours: formatNeed(ours),
+    compared: compare([formula, ours], TEXT.memory_compared),
+  });
 }

@@ -6,25 +6,22 @@ import { arrangeControls, folds } from "../shared/arrangement.js";
 import { ruler, settingRow } from "../shared/axes.js";
 import { slider } from "../shared/controls.js";
 import { make, put, uniqueName } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { costsOf, STEPS, sentence, sizesOf, sweepOf, WAYS } from "./counts.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { costPlot, LEFT, numberTables, PLOTS, positionOf, settingOf } from "./pieces.js";
 
-const CHOICES = {
-  layer: { additive: "additive", dot: "dot product" },
-  mode: { inference: "inference", training: "training" },
-};
+const CHOICES = { layer: { additive: TEXT.additive, dot: SHARED.dot_product }, mode: TEXT.modes };
 /** @typedef {{ends: Ends, note: (layer: Layer) => string}} Power what a slider over powers of two is made from */
 /** What each slider sets: the powers of two at its ends, and a word on it. @type {Record<SizeName, Power>} */
 const SLIDERS = {
   num_queries: { ends: [4, 12], note: () => "" },
   num_keys: { ends: [4, 12], note: () => "" },
-  batch: { ends: [0, 6], note: () => "examples" },
-  size: {
-    ends: [4, 10],
-    note: (layer) => (layer === "additive" ? "hidden units of a score" : "numbers in each query and key"),
-  },
+  batch: { ends: [0, 6], note: () => TEXT.batch_note },
+  size: { ends: [4, 10], note: (layer) => TEXT.size_note[layer] },
 };
 /** Radio buttons. @param {ChoiceName} name @param {Record<string, string>} options @param {(value: Choice) => void} onChoose */
 function choice(name, options, onChoose) {
@@ -68,9 +65,9 @@ function dotsNote(model) {
   const [layer, mode] = [model.get("layer"), model.get("mode")];
   const points = WAYS.flatMap((way) => model.get("points")[`${layer} ${way} ${mode}`] ?? []);
   if (points.some(([batch, , , size]) => [layer, mode, batch, size].join() === now))
-    return `Dots: measured on ${model.get("machine")}.`;
+    return fill(TEXT.dots_measured_on, { machine: model.get("machine") });
   const [batch, , , size] = points[0];
-  return `Measured on ${model.get("machine")}; the dots are at batch ${batch} and size ${size}.`;
+  return fill(TEXT.dots_elsewhere, { machine: model.get("machine"), batch, size });
 }
 
 /** Both plots over one axis of queries × keys. @param {Model<Traits>} model */
@@ -79,7 +76,7 @@ function plotsOf(model) {
   below.paint(
     STEPS.filter((step) => step % 4 === 0).map((step) => ({ at: LEFT(step), text: `${2 ** step} × ${2 ** step}` })),
   );
-  const name = make("small", { class: "axis-name", text: "queries × keys, for each example" });
+  const name = make("small", { class: "axis-name", text: TEXT.axis });
   const plots = [costPlot(model, PLOTS[0]), costPlot(model, PLOTS[1], below.element, name)];
   const element = make("div", { class: "charts" }, ...plots.map((part) => part.element));
   /** @param {Cost[]} costs @param {Cost[][]} sweep */

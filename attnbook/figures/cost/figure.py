@@ -10,7 +10,9 @@ import traitlets
 from attnbook.costs.counting import MODES, PROGRAMS, Sizes, operations, peak_bytes
 from attnbook.costs.predicting import Measured, Rates, fit_rates, measured, predict
 from attnbook.figures.shared.base import Figure, module, stylesheet
+from attnbook.messages import Messages
 
+TEXT = Messages(__file__)
 # Powers of two: the first and the last. Both ends were measured, or lie near what was.
 RANGES = {
     "batch": (1, 64),
@@ -144,22 +146,27 @@ class CostFigure(Figure):
             self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
-        lines = [f"CostFigure: {self.layer} attention, {self.mode}", self._sentence()]
-        for way, name in zip(WAYS, ("the formula", "ours"), strict=True):
-            lines.append(
-                f"{name}: {sum(self.operations(way).values()):,} operations, "
-                f"{self.bytes(way):,} bytes, {format_seconds(self.seconds(way))}"
-            )
-        return lines
+        title = TEXT("title", layer=self.layer, mode=self.mode)
+        return [title, self._sentence(), *map(self._describe_way, WAYS)]
 
     def _sentence(self) -> str:
-        sizes = _format_sizes(self.layer, self.sizes)
         memory, time = [[measure(way) for way in WAYS] for measure in (self.bytes, self.seconds)]
-        return (
-            f"{sizes}: the formula needs {_format_need(memory[0])}, "
-            f"ours {_format_need(memory[1])}: {_compare(memory, ('less', 'more', 'the same'))}. "
-            f"Predicted time {format_seconds(time[0])}, ours {format_seconds(time[1])}: "
-            f"{_compare(time, ('faster', 'slower', 'just as fast'))}."
+        return TEXT(
+            "costs_in_text",
+            sizes=_format_sizes(self.layer, self.sizes),
+            formula=_format_need(memory[0]),
+            ours=_format_need(memory[1]),
+            memory_compared=_compare(memory, TEXT.group("memory_compared")),
+            formula_time=format_seconds(time[0]),
+            our_time=format_seconds(time[1]),
+            time_compared=_compare(time, TEXT.group("time_compared")),
+        )
+
+    def _describe_way(self, way: str) -> str:
+        return TEXT.group("costs_of_way")[way].format(
+            operations=f"{sum(self.operations(way).values()):,}",
+            bytes=f"{self.bytes(way):,}",
+            seconds=format_seconds(self.seconds(way)),
         )
 
 
@@ -196,7 +203,7 @@ def _round(number: float, digits: int = 2) -> str:
 
 def format_bytes(number: float) -> str:
     """Format bytes with three digits."""
-    units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    units = [TEXT("bytes"), "KiB", "MiB", "GiB", "TiB"]
     while number >= 1024 and len(units) > 1:
         number, units = number / 1024, units[1:]
     return f"{_round(number, 3)} {units[0]}"
@@ -205,26 +212,26 @@ def format_bytes(number: float) -> str:
 def format_seconds(seconds: float) -> str:
     """Format a time with two digits."""
     if seconds >= 7200:
-        return f"{_round(seconds / 3600)} hours"
+        return TEXT("hours", number=_round(seconds / 3600))
     if seconds >= 120:
-        return f"{_round(seconds / 60)} minutes"
+        return TEXT("minutes", number=_round(seconds / 60))
     if seconds >= 1:
         return f"{_round(seconds)} s"
     return f"{_round(seconds * 1e3)} ms" if seconds >= 1e-3 else f"{_round(seconds * 1e6)} µs"
 
 
 def _format_sizes(layer: str, sizes: Sizes) -> str:
-    pairs = f"{sizes.batch} × {sizes.queries} × {sizes.keys} pairs"
-    additive = layer == "additive"
-    return f"{pairs} × {sizes.size} hidden units" if additive else f"{pairs}, d = {sizes.size}"
+    return TEXT("additive_sizes" if layer == "additive" else "dot_sizes", **sizes._asdict())
 
 
 def _format_need(number: float) -> str:
     text = format_bytes(number)
-    return f"{text} (more than most laptops have)" if number > LAPTOP else text
+    return TEXT("more_than_laptops_have", bytes=text) if number > LAPTOP else text
 
 
-def _compare(pair: list[float], words: tuple[str, str, str]) -> str:
+def _compare(pair: list[float], text: dict[str, str]) -> str:
     first, second = pair
-    times, (less, more, same) = _round(max(pair) / min(pair)), words
-    return same if times == "1" else f"{times} times {less if second < first else more}"
+    times = _round(max(pair) / min(pair))
+    if times == "1":
+        return text["same"]
+    return text["less" if second < first else "more"].format(times=times)

@@ -4,21 +4,21 @@
 
 import { curve, dotAt, fromLeft, fromTop, lineKey, plot, segment } from "../shared/axes.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { stage } from "../shared/stage.js";
 import { foldedTables, formattedRow, titledTable } from "../shared/tables.js";
-import { compare, formatBytes, formatSeconds, LAPTOP, MEMORY_WORDS, STEPS, sizesOf, WAYS } from "./counts.js";
+import { compare, formatBytes, formatSeconds, LAPTOP, STEPS, sizesOf, WAYS } from "./counts.js";
+import TEXT from "./messages.json" with { type: "json" };
 
-const NAMES = { formula: "plain formula", ours: "this book's layer" };
-const MEASURED = "lines: predicted, hollow dots: measured";
 /** The two plots: each with the ends of its axis, as powers, and the text next to it. @type {Plot[]} */
 export const PLOTS = [
   {
-    title: "Time",
-    note: MEASURED,
+    title: TEXT.time_title,
+    note: TEXT.lines_and_dots,
     name: "seconds",
     toPower: Math.log10,
     format: formatSeconds,
-    words: ["faster", "slower", "just as fast"],
+    comparison: TEXT.time_compared,
     ends: [-5, 4.5],
     ticks: [
       [-5, "10 µs"],
@@ -28,12 +28,12 @@ export const PLOTS = [
     ],
   },
   {
-    title: "Memory",
-    note: "at the peak",
+    title: TEXT.memory_title,
+    note: TEXT.memory_note,
     name: "bytes",
     toPower: Math.log2,
     format: formatBytes,
-    words: MEMORY_WORDS,
+    comparison: TEXT.memory_compared,
     ends: [10, 45],
     ticks: [
       [10, "1 KiB"],
@@ -89,7 +89,7 @@ export function settingOf(model) {
  * @param {...Element} below the axis that both plots share
  */
 export function costPlot(model, about, ...below) {
-  const { title, note, name, format, words, ends, ticks } = about;
+  const { title, note, name, format, comparison, ends, ticks } = about;
   const [top, height] = [fromTop(ends), heightOn(about)];
   const groups = measuredDots(model, about, height);
   const measured = make("svg:g");
@@ -107,10 +107,10 @@ export function costPlot(model, about, ...below) {
     ...dots,
   );
   axes.paint(ticks.map(([y, text]) => ({ at: top(y), text })));
-  const warning = { class: "limit-name", text: "16 GiB: most laptops have no more", style: `--at: ${limit}%` };
+  const warning = { class: "limit-name", text: TEXT.limit, style: `--at: ${limit}%` };
   if (isMemory) axes.element.append(make("span", warning));
   const numbers = WAYS.map(() => make("b"));
-  const keys = WAYS.map((way, i) => lineKey(way === "ours" ? "dashed ours" : way, `${NAMES[way]} `, numbers[i]));
+  const keys = WAYS.map((way, i) => lineKey(way === "ours" ? "dashed ours" : way, `${TEXT.ways[way]} `, numbers[i]));
   const verdict = make("span", { class: "verdict" });
   const { element, setNote } = stage(title, { note, about: [...keys, verdict], picture: [axes.element, ...below] });
   /** @param {Cost[]} costs @param {Cost[][]} sweep @param {number} x */
@@ -122,40 +122,32 @@ export function costPlot(model, about, ...below) {
       put(numbers[i], { text: format(number) });
       lines[i].paint(sweep.map((both, step) => [LEFT(STEPS[step]), height(both[i][name])]));
     });
-    put(verdict, { text: compare(now, words) });
+    put(verdict, { text: compare(now, comparison) });
     if (setting === settingOf(model)) return;
     setting = settingOf(model);
-    if (!isMemory) setNote(groups.has(setting) ? MEASURED : "lines: predicted; not measured here");
+    if (!isMemory) setNote(groups.has(setting) ? TEXT.lines_and_dots : TEXT.lines_only);
     measured.replaceChildren(...(groups.has(setting) ? [/** @type {SVGGElement} */ (groups.get(setting))] : []));
   };
   return { element, paint };
 }
 
-const KINDS = {
-  product: "multiply-adds in matrix products",
-  "multiply-add": "other multiply-adds",
-  addition: "additions",
-  tanh: "tanh",
-  division: "divisions",
-  exponential: "exponentials",
-};
 const formatCount = (/** @type {number} */ count) => count.toLocaleString("en");
 /** @typedef {[name: string, format: (number: number) => string, numberOf: (cost: Cost) => number]} Line */
 /** Rows of a table: operations by kind, all of them, seconds and bytes. @type {Line[]} */
 const LINES = [
   .../** @type {Line[]} */ (
-    Object.entries(KINDS).map(([kind, name]) => [name, formatCount, ({ counts }) => counts[kind] ?? 0])
+    Object.entries(TEXT.operations).map(([kind, name]) => [name, formatCount, ({ counts }) => counts[kind] ?? 0])
   ),
-  ["all operations", formatCount, (cost) => cost.operations],
-  ["seconds", formatSeconds, (cost) => cost.seconds],
-  ["bytes", formatBytes, (cost) => cost.bytes],
+  [TEXT.all_operations, formatCount, (cost) => cost.operations],
+  [TEXT.seconds, formatSeconds, (cost) => cost.seconds],
+  [TEXT.bytes, formatBytes, (cost) => cost.bytes],
 ];
 
 /** The numbers at the chosen sizes. */
 function chosenTable() {
   const rows = LINES.map(([, format]) => formattedRow(2, format));
-  const caption = make("caption", { text: "operations, predicted time and memory at the sizes chosen" });
-  const element = titledTable(caption, ["", NAMES.formula, NAMES.ours], rows);
+  const caption = make("caption", { text: TEXT.chosen_table_caption });
+  const element = titledTable(caption, ["", ...WAYS.map((way) => TEXT.ways[way])], rows);
   const paint = (/** @type {Cost[]} */ costs) =>
     LINES.forEach(([name, , numberOf], i) => rows[i].set(name, costs.map(numberOf)));
   return { element, paint };
@@ -164,12 +156,16 @@ function chosenTable() {
 /** The numbers of the curves: as many queries as keys. */
 function sweepTable() {
   const rows = STEPS.map(() => formattedRow(4, (number, i) => (i < 2 ? formatSeconds : formatBytes)(number)));
-  const columns = ["time", "memory"].flatMap((what) => WAYS.map((way) => `${NAMES[way]}: ${what}`));
+  const columns = [
+    TEXT.sweep_table_sizes,
+    ...WAYS.map((way) => fill(TEXT.time_of_way, { way: TEXT.ways[way] })),
+    ...WAYS.map((way) => fill(TEXT.memory_of_way, { way: TEXT.ways[way] })),
+  ];
   const caption = make("caption");
-  const element = titledTable(caption, ["queries × keys", ...columns], rows);
+  const element = titledTable(caption, columns, rows);
   /** @param {Cost[][]} sweep @param {number[]} sizes */
   const paint = (sweep, [batch, , , size]) => {
-    put(caption, { text: `curves: predicted at batch ${batch} and size ${size}` });
+    put(caption, { text: fill(TEXT.sweep_table_caption, { batch, size }) });
     sweep.forEach((both, i) => {
       const numbers = [...both.map(({ seconds }) => seconds), ...both.map(({ bytes }) => bytes)];
       rows[i].set(`${2 ** STEPS[i]} × ${2 ** STEPS[i]}`, numbers);
@@ -180,8 +176,9 @@ function sweepTable() {
 
 /** The measured points of this layer and mode, with their sizes. @param {Model<Traits>} model */
 function measuredTable(model) {
-  const caption = make("caption", { text: `dots: measured on ${model.get("machine")}` });
-  const element = titledTable(caption, ["measured at", "program", "time", "memory"], []);
+  const machine = model.get("machine");
+  const caption = make("caption", { text: fill(TEXT.measured_table_caption, { machine }) });
+  const element = titledTable(caption, [TEXT.measured_at, TEXT.program, TEXT.time, TEXT.memory], []);
   let shown = "";
   const paint = () => {
     const [layer, mode] = [model.get("layer"), model.get("mode")];
@@ -190,7 +187,7 @@ function measuredTable(model) {
     const rows = WAYS.flatMap((way) =>
       (model.get("points")[`${layer} ${way} ${mode}`] ?? []).map(([batch, queries, keys, size, ...both]) => {
         const row = formattedRow(3, (number, i) => (i === 1 ? formatSeconds : formatBytes)(number));
-        row.set(`${batch} × ${queries} × ${keys}, size ${size}`, [NAMES[way], ...both]);
+        row.set(fill(TEXT.measured_sizes, { batch, queries, keys, size }), [TEXT.ways[way], ...both]);
         return row.element;
       }),
     );

@@ -33,8 +33,8 @@ export interface Cost {
   bytes: number;
 }
 
-/** How the second of two compares: less, more, the same. */
-export type Words = [less: string, more: string, same: string];
+/** Sentences on how the second of two compares. */
+export type Comparison = Record<"less" | "more" | "same", string>;
 
 /** The traits with a choice of a few. */
 export type ChoiceName = "layer" | "mode";
@@ -58,7 +58,7 @@ export interface Plot {
   name: "seconds" | "bytes";
   toPower: (number: number) => number;
   format: (number: number) => string;
-  words: Words;
+  comparison: Comparison;
   ends: Ends;
   ticks: [power: number, text: string][];
 }

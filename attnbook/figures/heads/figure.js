@@ -4,11 +4,13 @@
 import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { make, put } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
+import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { stepper } from "../shared/stepper.js";
 import { drawTrained, newestData, textField } from "../shared/trained.js";
 import { maps, squareOf } from "./maps.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { follow, opened } from "./model.js";
 import { stages } from "./stages.js";
 import { tables } from "./tables.js";
@@ -37,9 +39,11 @@ function seenBy(model, engine) {
 
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
-  const control = stepper("snapshot", (index) => onChoose(steps[index]), steps.length - 1);
-  const paint = (/** @type {number} */ step) => control.paint(steps.indexOf(step), `step ${step} of ${steps.at(-1)}`);
-  return { name: "snapshot", element: control.element, paint };
+  const control = stepper(TEXT.snapshot, (index) => onChoose(steps[index]), steps.length - 1);
+  const last = steps[steps.length - 1];
+  /** @param {number} step */
+  const paint = (step) => control.paint(steps.indexOf(step), fill(TEXT.snapshot_step, { step, last }));
+  return { name: TEXT.snapshot, element: control.element, paint };
 }
 
 /** The changes that the controls make to the model. @param {Model<Traits>} model */
@@ -101,7 +105,8 @@ function parts(model, repaint) {
   const actions = actionsOf(model);
   const refuse = (/** @type {string} */ text) => refusal(text, characters);
   const typed = textField({ read: symbolsOf, refusal: refuse, onInput: actions.type, repaint });
-  const name = make("span", { text: `symbols, from ${characters[0]} to ${characters.at(-1)}` });
+  const range = { first: characters[0], last: characters[characters.length - 1] };
+  const name = make("span", { text: fill(TEXT.text_field, range) });
   const label = make("label", { class: "heads-field" }, name, typed.input);
   const sizes = scores.map((layer) => layer.length);
   const steps = training(model.get("steps"), actions.step);
@@ -114,8 +119,8 @@ function parts(model, repaint) {
   const count = make("p", { class: "heads-count", "aria-live": "polite" });
   const { first, more } = arrangeControls(model.get("action"), model.get("steps").length > 1 ? [steps] : []);
   const views = [
-    { name: "Map", element: one.element },
-    { name: "Stages", element: three.element },
+    { name: TEXT.map_view, element: one.element },
+    { name: TEXT.stages_view, element: three.element },
   ];
   const rest = make("div");
   const answer = answers(rest, symbols.light);
@@ -123,7 +128,7 @@ function parts(model, repaint) {
     symbols.element,
     make("div", { class: "heads-message" }, count, typed.status),
     all.element,
-    make("div", { class: "heads-focus" }, ...tabs("view", views).elements),
+    make("div", { class: "heads-focus" }, ...tabs(TEXT.views, views).elements),
     answer.element,
     folds(...more, numbers.element),
   );

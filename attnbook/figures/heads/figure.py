@@ -17,10 +17,12 @@ from attnbook.figures.heads.reading import (
 )
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.shared.trained import TrainedFigure
+from attnbook.messages import Messages
 
 if TYPE_CHECKING:
     from attnbook.models.transformer.decoder import Reading
 
+TEXT = Messages(__file__)
 MOST = 32  # symbols: with more, a pair is too small to be seen
 TRAINED = 24  # symbols of a line in training
 
@@ -142,24 +144,29 @@ class HeadsFigure(TrainedFigure):
 
     def _lines(self) -> Iterator[str]:
         reading, text = self.reading, self.text
-        yield f"HeadsFigure: {self.name}, step {self.step}"
+        yield TEXT("title", name=self.name, step=self.step)
         percent = [f"{100 * chance:.0f}" for chance in reading.probabilities.amax(-1).tolist()]
         rows = {
-            "symbols": text,
-            "guesses": reading.guesses,
-            "percent": percent,
-            "verdict": _mark_guesses(text, reading.guesses),
+            TEXT("symbols"): text,
+            TEXT("guesses"): reading.guesses,
+            TEXT("percent"): percent,
+            TEXT("verdict"): _mark_guesses(text, reading.guesses),
         }
         for title, row in rows.items():
             yield f"{title} {' '.join(f'{each:>3}' for each in row)}"
         yield describe_count(text, reading.guesses, self.shown["whole"], self.removed)
-        yield f"query {self.query}, {text[self.query]}, attends most to"
+        yield TEXT("attends_most_to", query=self.query, symbol=text[self.query])
         for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
             for head, row in enumerate(heads):
                 key = row.index(max(row))
-                gone = " (removed)" * ([layer, head] in self.removed)
-                peak = f"at {key}, {text[key]}: {decimals(row[key])}"
-                yield f"  {name_of((layer, head))}{gone}: {peak}"
+                line = TEXT(
+                    "removed_head_peak" if [layer, head] in self.removed else "head_peak",
+                    head=name_of((layer, head)),
+                    key=key,
+                    symbol=text[key],
+                    weight=decimals(row[key]),
+                )
+                yield f"  {line}"
 
 
 def _mark_guesses(text: str, guesses: str) -> str:

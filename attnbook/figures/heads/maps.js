@@ -2,6 +2,8 @@
 /** @import { Head, HeadAt, Reading } from "./types" */
 import { make, put, uniqueName } from "../shared/elements.js";
 import { heatCells } from "../shared/heatmap.js";
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { nameOf } from "./words.js";
 
 const SHADE_STEP = 5; // of 100: each path of a picture costs time whenever it changes
@@ -24,16 +26,16 @@ function small(headAt, group, onFocus, onRemove) {
   const [layer, head] = headAt;
   const cells = heatCells(SHADE_STEP);
   const radio = make("input", { type: "radio", name: group, "aria-label": nameOf(headAt) });
-  const box = make("input", { type: "checkbox", "aria-label": `remove ${nameOf(headAt)}` });
-  const names = [`layer ${layer},`, `head ${head}`].map((text) => make("span", { text }));
+  const box = make("input", { type: "checkbox", "aria-label": fill(TEXT.remove_head, { head: nameOf(headAt) }) });
+  const lines = [fill(TEXT.head_first_line, { layer }), fill(TEXT.head_second_line, { head })];
   const picture = make("div", { class: "heads-map" }, cells.element, make("div", { class: "heat-focus" }));
   const focus = make(
     "label",
     { class: "heads-choice" },
-    make("span", { class: "heads-name" }, radio, ...names),
+    make("span", { class: "heads-name" }, radio, ...lines.map((text) => make("span", { text }))),
     picture,
   );
-  const removal = make("label", { class: "heads-remove" }, box, make("span", { text: "remove" }));
+  const removal = make("label", { class: "heads-remove" }, box, make("span", { text: TEXT.remove }));
   radio.addEventListener("change", () => onFocus(headAt));
   box.addEventListener("change", () => onRemove(headAt, box.checked));
   const element = make("div", {}, focus, removal);
@@ -61,7 +63,7 @@ export function maps(sizes, onFocus, onRemove) {
   );
   const element = make(
     "div",
-    { class: "heads-maps", role: "group", "aria-label": "heads" },
+    { class: "heads-maps", role: "group", "aria-label": TEXT.heads },
     ...all.map((each) => each.element),
   );
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {HeadAt[]} removed */

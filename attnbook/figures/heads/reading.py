@@ -9,6 +9,7 @@ import torch
 
 from attnbook.figures.heads.packing import decoder_of
 from attnbook.heads import split_heads
+from attnbook.messages import Messages
 from attnbook.models.transformer.grading import behind_last
 from attnbook.models.transformer.removal import without_heads
 from attnbook.models.vocabulary import SPECIAL
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from attnbook.models.transformer.decoder import Decoder, Reading
     from attnbook.multihead import MultiHeadAttention
 
+TEXT = Messages(__file__)
 DIGITS = 5  # of the numbers that a page shows until its model is there
 
 Head = tuple[int, int]
@@ -113,15 +115,15 @@ def score(text: str, guesses: str) -> tuple[int, int]:
 
 def name_of(head: Sequence[int]) -> str:
     """A head, as pictures and sentences name it."""
-    return f"layer {head[0]}, head {head[1]}"
+    return TEXT("head", layer=head[0], head=head[1])
 
 
 def describe_count(text: str, guesses: str, whole: str, removed: Sequence[Sequence[int]]) -> str:
     """The count in a sentence; with heads removed, also the count of the whole model."""
-    right, every = score(text, guesses)
-    if not every:
-        return "No symbol here can be predicted: none repeats what came before."
-    sentence = (
-        f"{right} of {every} symbols that can be predicted {'is' if every == 1 else 'are'} right"
-    )
-    return f"{sentence}; with all heads {score(text, whole)[0]}." if removed else f"{sentence}."
+    right, count = score(text, guesses)
+    if not count:
+        return TEXT("nothing_predictable")
+    if not removed:
+        return TEXT("right_count", right=right, count=count)
+    right_whole, _ = score(text, whole)
+    return TEXT("right_count_with_all_heads", right=right, count=count, whole=right_whole)

@@ -2,8 +2,10 @@
 /** @import { HeadAt, Reading } from "./types" */
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { bars, keyButtons, shortName, span } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
-import { keyName } from "./words.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 /** Bars over the symbols that may come next: no keys, so nobody points at them. @param {string} characters */
 function symbolBars(characters) {
@@ -22,9 +24,9 @@ function symbolBars(characters) {
 /** The three stages. @param {string} characters that the model knows @param {(key: number) => void} onPoint */
 export function stages(characters, onPoint) {
   const added = symbolBars(characters);
-  const scoring = stage("Scoring", { note: "q · k / √d for each key", picture: [] });
-  const weighting = stage("Weighting", { note: "shares of 1 (softmax)", picture: [] });
-  const pooling = stage("Pooling", { picture: added.elements });
+  const scoring = stage(SHARED.scoring, { note: TEXT.scoring_note, picture: [] });
+  const weighting = stage(SHARED.weighting, { note: TEXT.weighting_note, picture: [] });
+  const pooling = stage(SHARED.pooling, { picture: added.elements });
   const element = make("div", { class: "bands" }, scoring.element, weighting.element, pooling.element);
   /** @type {ReturnType<typeof bars>[]} */
   let [scores, weights] = [bars(1, "bars"), bars(1, "bars")];
@@ -41,16 +43,17 @@ export function stages(characters, onPoint) {
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
   const paint = ({ text, heads, added: addedBy }, query, [layer, head], gone) => {
     if (axis.children.length !== text.length) build(text);
-    [...axis.children].forEach((button, i) =>
-      put(button, { text: shortName(text[i], text.length), "aria-label": keyName(text, i), title: null }),
-    );
+    [...axis.children].forEach((button, i) => {
+      const label = fill(TEXT.key_button, { key: i, symbol: text[i] });
+      put(button, { text: shortName(text[i], text.length), "aria-label": label, title: null });
+    });
     const found = heads[layer][head];
     const padded = (/** @type {number[]} */ row) => Array.from(text, (_, key) => row[key] ?? 0);
     const row = padded(found.scores[query]);
     scores.paint(row, span(row));
     weights.paint(padded(found.weights[query]), [0, 1]);
     added.paint(addedBy([layer, head], query) ?? new Array(characters.length).fill(0));
-    pooling.setNote(gone ? "nothing: the head is removed" : "what it adds to symbols’ scores");
+    pooling.setNote(gone ? TEXT.pooling_note_removed : TEXT.pooling_note);
   };
   return { element, paint };
 }

@@ -1,7 +1,9 @@
 // The numbers behind the pictures, as real tables.
 /** @import { HeadAt, Reading } from "./types" */
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { nameOf } from "./words.js";
 
 /** The tables of the head in focus. @param {string} characters that the model knows */
@@ -25,19 +27,21 @@ export function tables(characters) {
     const names = Array.from(text, (symbol, i) => `${i} ${symbol}`);
     if (rows.length !== names.length + 1) build(names);
     names.forEach((name, i) => put(table.rows[0].cells[i + 1], { text: name }));
-    put(weightTitle, {
-      text: `${nameOf(focus)}: weights, a row for each query; last, the scores of query ${query}`,
-    });
+    put(weightTitle, { text: fill(TEXT.weight_table, { head: nameOf(focus), query }) });
     [...found.weights, found.scores[query]].forEach((row, q) =>
       rows[q].set(
-        names[q] ?? `scores of ${names[query]}`,
+        names[q] ?? fill(TEXT.score_row, { query: names[query] }),
         names.map((_, key) => row[key] ?? ""),
       ),
     );
     const numbers = addedBy(focus, query);
     addedTable.hidden = !numbers;
-    const later = focus[0] === heads.length - 1 ? "" : `; layer ${focus[0] + 1} reads the output, too`;
-    put(addedTitle, { text: `what its output adds to each symbol’s score at query ${query}, directly${later}` });
+    const isLast = focus[0] === heads.length - 1;
+    put(addedTitle, {
+      text: isLast
+        ? fill(TEXT.added_table, { query })
+        : fill(TEXT.added_table_lower_layer, { query, layer: focus[0] + 1 }),
+    });
     if (numbers) added.set(names[query], numbers);
   };
   return { element, paint };

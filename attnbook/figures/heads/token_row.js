@@ -2,7 +2,9 @@
 /** @import { Reading } from "./types" */
 import { columnsFor } from "../shared/characters.js";
 import { make, put, suppressShortcuts, uniqueName } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { stage } from "../shared/stage.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { verdictOn } from "./words.js";
 
 const [LINE_WIDE, LINE_NARROW] = [20, 9]; // columns in a row: on a page, on a phone
@@ -21,8 +23,8 @@ function column(i, group, onChoose) {
     put(symbol, { text: reading.text[i] });
     put(guess, { text: `${reading.guesses[i]}${MARKS[verdict]}`, class: `guess ${verdict}` });
     put(chance, { text: percent });
-    const label = `${i}: “${reading.text[i]}”, guess for the next “${reading.guesses[i]}”, ${percent} %`;
-    put(radio, { "aria-label": verdict ? `${label}, ${verdict}` : label });
+    const parts = { position: i, symbol: reading.text[i], guess: reading.guesses[i], percent };
+    put(radio, { "aria-label": fill(verdict ? TEXT.judged_guess[verdict] : TEXT.guess, parts) });
     radio.checked = chosen;
     element.classList.toggle("unseen", unseen);
   };
@@ -32,11 +34,11 @@ function column(i, group, onChoose) {
 /** All symbols; one of them is the query. @param {(query: number) => void} onChoose */
 export function line(onChoose) {
   const group = uniqueName();
-  const row = make("div", { class: "heads-line", role: "radiogroup", "aria-label": "query" });
-  const percent = [make("i", { text: "its probability " }), make("span", { text: "in\u00a0%" })];
-  const names = ["symbol", "guess for the next one"].map((text) => make("span", { text }));
+  const row = make("div", { class: "heads-line", role: "radiogroup", "aria-label": TEXT.query });
+  const percent = [make("i", { text: `${TEXT.its_probability} ` }), make("span", { text: TEXT.in_percent })];
+  const names = [TEXT.symbol_row, TEXT.guess_row].map((text) => make("span", { text }));
   const about = [make("div", { class: "heads-rows" }, ...names, make("span", {}, ...percent))];
-  const { element } = stage("Guesses", { about, picture: [row] });
+  const { element } = stage(TEXT.guesses_band, { about, picture: [row] });
   /** @type {ReturnType<typeof column>[]} */
   let columns = [];
   /** @param {Reading} reading @param {number} query @param {number} trained */

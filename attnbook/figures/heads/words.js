@@ -2,6 +2,8 @@
 /** @import { HeadAt, Reading, Stored } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 import { decimals } from "../shared/controls.js";
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 export const MOST = 32; // symbols: with more, a pair is too small to be seen
 
@@ -12,17 +14,16 @@ export const symbolsOf = (typed) => typed.replace(/\s/g, "").toLowerCase();
 export function refusal(typed, characters) {
   const symbols = [...symbolsOf(typed)];
   const wrong = [...typed].find((symbol) => !characters.includes(symbolsOf(symbol)));
-  const range = `${characters[0]} to ${characters.at(-1)}`;
-  if (!symbols.length) return `Type at least one symbol, from ${range}.`;
-  if (wrong !== undefined) return `The model knows only the symbols ${range}, not “${wrong}”.`;
-  if (symbols.length > MOST) return `The figure shows at most ${MOST} symbols, but there are ${symbols.length}.`;
+  const range = { first: characters[0], last: characters[characters.length - 1] };
+  if (!symbols.length) return fill(TEXT.no_symbol_typed, range);
+  if (wrong !== undefined) return fill(TEXT.unknown_symbol, { ...range, symbol: wrong });
+  if (symbols.length > MOST) return fill(TEXT.too_many_symbols, { most: MOST, count: symbols.length });
   return "";
 }
 
 /** A warning about a text that can be read. @param {string} text @param {number} trained how long its lines were */
 export function warning(text, trained) {
-  if (text.length <= trained) return "";
-  return `It was trained on ${trained} symbols at a time: positions from ${trained} on are new to it.`;
+  return text.length <= trained ? "" : fill(TEXT.longer_than_in_training, { trained });
 }
 
 /** Whether each symbol can be predicted: the one before occurred earlier, followed by the same one. @param {string} text */
@@ -41,21 +42,18 @@ export function score(text, guesses) {
 }
 
 /** @param {HeadAt} headAt */
-export const nameOf = ([layer, head]) => `layer ${layer}, head ${head}`;
+export const nameOf = ([layer, head]) => fill(TEXT.head, { layer, head });
 
 /** The count; with heads removed also that of the whole model. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
 export function describeCount(text, guesses, whole, removed) {
-  const { right, all } = score(text, guesses);
-  if (!all) return "No symbol here can be predicted: none repeats what came before.";
-  const sentence = `${right} of ${all} symbols that can be predicted ${all === 1 ? "is" : "are"} right`;
-  return removed.length ? `${sentence}; with all heads ${score(text, whole).right}.` : `${sentence}.`;
+  const { right, all: count } = score(text, guesses);
+  if (!count) return TEXT.nothing_predictable;
+  if (!removed.length) return fill(TEXT.right_count, { right, count });
+  return fill(TEXT.right_count_with_all_heads, { right, count, whole: score(text, whole).right });
 }
 
 /** Where numbers are largest. @param {number[]} row */
 export const peakOf = (row) => row.indexOf(Math.max(...row));
-
-/** @param {string} text @param {number} key */
-export const keyName = (text, key) => `key ${key}, “${text[key]}”`;
 
 /** @param {number} number */
 const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixed(2).replace("-", "−"));
@@ -70,16 +68,17 @@ export function describe({ text, characters, heads, added }, query, [layer, head
   const { scores, weights } = heads[layer][head];
   const [row, numbers] = [weights[query], added([layer, head], query)];
   if (key !== null && key < text.length) {
-    const name = keyName(text, key).replace("key", "Key");
-    if (key > query) return `${name}, comes after query ${query}: hidden, its weight is 0.`;
-    return `${name}, for query ${query}: score ${decimals(scores[query][key])}, weight ${decimals(row[key])}.`;
+    const pair = { key, symbol: text[key], query };
+    if (key > query) return fill(TEXT.key_hidden, pair);
+    return fill(TEXT.key, { ...pair, score: decimals(scores[query][key]), weight: decimals(row[key]) });
   }
   const peak = peakOf(row);
-  const attends = `Query ${query}, “${text[query]}”, attends most to ${keyName(text, peak)}: ${decimals(row[peak])}.`;
-  if (gone) return `${attends} The head is removed: it adds nothing.`;
+  const most = { key: peak, key_symbol: text[peak], weight: decimals(row[peak]) };
+  const attends = fill(TEXT.query_attends, { query, symbol: text[query], ...most });
+  if (gone) return `${attends} ${TEXT.removed_adds_nothing}`;
   if (!numbers) return attends;
   const best = peakOf(numbers);
-  return `${attends} The head adds most to “${characters[best]}”: ${signed(numbers[best])}.`;
+  return `${attends} ${fill(TEXT.head_adds_most, { symbol: characters[best], number: signed(numbers[best]) })}`;
 }
 
 /** Whether the guess after a symbol is right; empty where it cannot be predicted. @param {Reading} reading @param {number} i */

@@ -1,28 +1,21 @@
 // The code that makes a mask in each library, to copy: Python, as text. Pure functions.
 /** @import { Library, OwnRule, Rules } from "./types" */
-import { describeEmptyRows, gapOf, intersection, NOTHING, positionsOf, simplifyRules, visibleOf } from "./rules.js";
+import { joinWithAnd } from "../shared/controls.js";
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
+import { emptyRowsOf, gapOf, intersection, NOTHING, positionsOf, simplifyRules, visibleOf } from "./rules.js";
 import { asksQuery, conjunction, inLines, minus, paddingRulesOf, pairRulesOf, positions } from "./terms.js";
-
-/** The libraries, in the order of the list. @type {[Library, string][]} */
-export const LIBRARIES = [
-  ["attnbook", "this book’s layers"],
-  ["sdpa", "F.scaled_dot_product_attention, boolean"],
-  ["sdpa_float", "F.scaled_dot_product_attention, added"],
-  ["multihead", "nn.MultiheadAttention"],
-  ["encoder", "nn.TransformerEncoderLayer"],
-  ["flex", "flex_attention"],
-  ["transformers", "Hugging Face attention_mask"],
-];
 
 /** Code, or why a library cannot express the mask. @typedef {{code?: string, cannot?: string}} Snippet */
 
 const CALL = "F.scaled_dot_product_attention(queries, keys, values";
 const TENSORS = "# queries, keys, values: (batch, positions, size)";
 
-/** A comment about rows that see nothing. @param {Rules} rules @param {OwnRule | null} own @param {string} becomes */
-function emptyRowsComment(rules, own, becomes) {
-  const mistake = describeEmptyRows(rules, intersection(visibleOf(rules), own?.table ?? null));
-  return mistake ? [`# ${mistake.split(":")[0]}: ${becomes}.`] : [];
+/** A comment about rows that see nothing. @param {Rules} rules @param {OwnRule | null} own */
+function emptyRowsComment(rules, own) {
+  const empty = emptyRowsOf(rules, intersection(visibleOf(rules), own?.table ?? null));
+  if (!empty.length) return [];
+  return [`# ${fill(TEXT.empty_rows_are_nan, { count: empty.length, queries: joinWithAnd(empty) })}`];
 }
 
 /** A call that gives the output, in one line or in three. @param {string} start @param {string[]} args */
@@ -118,7 +111,7 @@ function multihead(rules, own) {
   return code(
     ...(args.length ? ["import torch", ""] : []),
     ...["# layer = torch.nn.MultiheadAttention(size, num_heads, batch_first=True)", TENSORS, ...lines],
-    ...[...hides, ...emptyRowsComment(rules, own, "NaN here")],
+    ...[...hides, ...emptyRowsComment(rules, own)],
     formatCall("output, weights = layer", ["queries, keys, values", ...args]),
   );
 }
@@ -126,7 +119,7 @@ function multihead(rules, own) {
 /** @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function encoder(rules, own) {
   if (gapOf(rules)) {
-    return { cannot: "An encoder’s words are queries and keys at once: it needs as many queries as keys." };
+    return { cannot: TEXT.encoder_needs_square };
   }
   const { lines, args, hides } = invertedMasks(rules, own, "src_");
   return code(
@@ -164,31 +157,21 @@ function flex(rules, own) {
 
 /** The rules that a mask of two axes cannot express. @type {[(rules: Rules) => boolean, string][]} */
 const UNSUPPORTED = [
-  [
-    ({ back, ahead }) => back !== null || ahead !== null,
-    "a window: `sliding_window` in the model’s configuration does",
-  ],
-  [
-    ({ documents }) => documents !== null,
-    "documents: `position_ids` that begin again at 0 do, without attention_mask, in models that take them",
-  ],
-  [({ prefix }) => prefix !== null, "a prefix: a mask of four axes does"],
-  [({ causal }) => causal === "first", "an order from the first key: models count from the last"],
+  [({ back, ahead }) => back !== null || ahead !== null, TEXT.attention_mask_cannot.window],
+  [({ documents }) => documents !== null, TEXT.attention_mask_cannot.documents],
+  [({ prefix }) => prefix !== null, TEXT.attention_mask_cannot.prefix],
+  [({ causal }) => causal === "first", TEXT.attention_mask_cannot.order],
 ];
 
 /** @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function transformers(rules, own) {
-  const why =
-    UNSUPPORTED.find(([holds]) => holds(rules))?.[1] ??
-    (asksQuery(own) && "a rule between queries and keys: a mask of four axes does");
-  if (why) {
-    return {
-      cannot: `attention_mask has one row per example, which holds for all its queries. It cannot express ${why}.`,
-    };
-  }
+  const why = UNSUPPORTED.find(([holds]) => holds(rules))?.[1] ?? (asksQuery(own) && TEXT.attention_mask_cannot.pairs);
+  if (why) return { cannot: `${TEXT.attention_mask_rows} ${why}` };
   const [row] = intersection(visibleOf({ ...rules, causal: null }), own?.table ?? null);
-  const kind = gapOf(rules) ? "an encoder-decoder such as T5: its decoder sees these keys" : "an encoder such as BERT";
-  const model = `# model: ${rules.causal ? "a decoder such as GPT-2 or Llama, which is causal by itself" : kind}`;
+  const encoders = gapOf(rules)
+    ? "# model: an encoder-decoder such as T5: its decoder sees these keys"
+    : "# model: an encoder such as BERT";
+  const model = rules.causal ? "# model: a decoder such as GPT-2 or Llama, which is causal by itself" : encoders;
   const lines = [`attention_mask = torch.tensor([[${row.map(Number).join(", ")}]])`];
   const args = ["input_ids", "attention_mask=attention_mask"];
   // T5 takes none: its positions are relative.

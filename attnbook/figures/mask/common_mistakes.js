@@ -1,5 +1,7 @@
 // Common mistakes with masks, computed from the right rules. Pure functions.
 /** @import { Mask, Part, Rules, Sees, CommonMistake } from "./types" */
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { countDifferences, gapOf, maskFrom, NOTHING, partsOf, simplifyRules, visibleOf } from "./rules.js";
 
 /** A message, and the changes to the rules that make the mistake. @typedef {[message: string, changes: Partial<Rules>]} Change */
@@ -12,16 +14,15 @@ function windowMistakes({ back, ahead }) {
   /** @type {Change[]} */
   const found = [];
   if (back !== null) {
-    const sees = `\`back=${back}\` is the query’s own key and ${back} before it, so ${back + 1} keys`;
-    found.push([`One key too many: ${sees}.`, { back: back + 1 }]);
-    if (back)
-      found.push([`One key too few: ${sees}; \`back\` does not count the query’s own key.`, { back: back - 1 }]);
+    const numbers = { back, keys: back + 1 };
+    found.push([fill(TEXT.mistake_back_too_large, numbers), { back: back + 1 }]);
+    if (back) found.push([fill(TEXT.mistake_back_too_small, numbers), { back: back - 1 }]);
   }
   if (ahead !== null) {
-    found.push([`One key too many ahead: \`ahead=${ahead}\`.`, { ahead: ahead + 1 }]);
-    if (ahead) found.push([`One key too few ahead: \`ahead=${ahead}\`.`, { ahead: ahead - 1 }]);
+    found.push([fill(TEXT.mistake_ahead_too_large, { ahead }), { ahead: ahead + 1 }]);
+    if (ahead) found.push([fill(TEXT.mistake_ahead_too_small, { ahead }), { ahead: ahead - 1 }]);
   }
-  if (back && ahead === 0) found.push(["The window reaches as far ahead as `back`.", { ahead: back }]);
+  if (back && ahead === 0) found.push([TEXT.mistake_ahead_like_back, { ahead: back }]);
   return found;
 }
 
@@ -30,20 +31,15 @@ function paddingMistakes({ start, valid_len, num_keys }) {
   /** @type {Change[]} */
   const found = [];
   if (start !== null) {
-    const right = "Your mask is for right padding: it hides the last keys. Left padding hides the first ones";
-    found.push([`${right}.`, { start: null, valid_len: num_keys - start }]);
-    found.push([`${right}; and a start is not a length.`, { start: null, valid_len: start }]);
-    found.push([`One key too many is hidden: key ${start} is the first visible one.`, { start: start + 1 }]);
-    found.push([`One key too few is hidden: key ${start} is the first visible one.`, { start: start - 1 }]);
+    found.push([TEXT.mistake_right_padding, { start: null, valid_len: num_keys - start }]);
+    found.push([TEXT.mistake_start_is_length, { start: null, valid_len: start }]);
+    found.push([fill(TEXT.mistake_start_too_large, { start }), { start: start + 1 }]);
+    found.push([fill(TEXT.mistake_start_too_small, { start }), { start: start - 1 }]);
   }
   if (valid_len !== null) {
-    const left = "Your mask is for left padding: it hides the first keys. Right padding hides the last ones.";
-    found.push([left, { valid_len: null, start: num_keys - valid_len }]);
-    found.push([
-      `One key too many is visible: a length of ${valid_len} ends before key ${valid_len}.`,
-      { valid_len: valid_len + 1 },
-    ]);
-    found.push([`One key too few is visible: ${valid_len} keys should be.`, { valid_len: valid_len - 1 }]);
+    found.push([TEXT.mistake_left_padding, { valid_len: null, start: num_keys - valid_len }]);
+    found.push([fill(TEXT.mistake_length_too_large, { length: valid_len }), { valid_len: valid_len + 1 }]);
+    found.push([fill(TEXT.mistake_length_too_small, { length: valid_len }), { valid_len: valid_len - 1 }]);
   }
   return found;
 }
@@ -53,21 +49,14 @@ function orderMistakes({ causal, prefix }) {
   /** @type {Change[]} */
   const found = [];
   if (causal === "last") {
-    found.push([
-      "Top-left: it counts from the first key, but the queries are at the last positions.",
-      { causal: "first" },
-    ]);
-    found.push(["One key too many: each query sees the next key, which is the future.", { causal: null, ahead: 1 }]);
+    found.push([TEXT.mistake_causal_from_first, { causal: "first" }]);
+    found.push([TEXT.mistake_next_key, { causal: null, ahead: 1 }]);
   }
-  if (causal === "first")
-    found.push(["It counts from the last key; the picture counts from the first.", { causal: "last" }]);
+  if (causal === "first") found.push([TEXT.mistake_causal_from_last, { causal: "last" }]);
   if (prefix !== null) {
-    found.push([
-      "The prefix is causal, too: all its positions should see each other.",
-      { prefix: null, causal: "last" },
-    ]);
-    found.push(["The prefix is one key too long.", { prefix: prefix + 1 }]);
-    found.push(["The prefix is one key too short.", { prefix: prefix - 1 }]);
+    found.push([TEXT.mistake_causal_prefix, { prefix: null, causal: "last" }]);
+    found.push([TEXT.mistake_prefix_too_long, { prefix: prefix + 1 }]);
+    found.push([TEXT.mistake_prefix_too_short, { prefix: prefix - 1 }]);
   }
   return found;
 }
@@ -78,10 +67,9 @@ function documentMistakes({ documents }) {
   const last = documents.length - 1;
   const later = documents.map((_, k) => documents[Math.max(k - 1, 0)]);
   const sooner = documents.map((_, k) => documents[Math.min(k + 1, last)]);
-  const edge = "Each document should begin one key";
   return [
-    [`${edge} sooner.`, { documents: later }],
-    [`${edge} later.`, { documents: sooner }],
+    [TEXT.mistake_documents_late, { documents: later }],
+    [TEXT.mistake_documents_early, { documents: sooner }],
   ];
 }
 
@@ -90,22 +78,16 @@ function generalMistakes(rules) {
   const [parts, gap] = [partsOf(rules), gapOf(rules)];
   const all = every(parts);
   /** @type {[string, Sees][]} */
-  const found = [["Inverted: True hides here. In every mask of this book, True means visible.", (q, k) => !all(q, k)]];
-  found.push(["The query’s own key is hidden: `>` or `<` instead of `>=` or `<=`.", (q, k) => all(q, k) && q !== k]);
-  if (gap)
-    found.push([
-      "Top-left: positions are counted from the first key, but the queries are at the last positions.",
-      (q, k) => all(q - gap, k),
-    ]);
-  else found.push(["Queries and keys are exchanged.", (q, k) => all(k, q)]);
+  const found = [[TEXT.mistake_inverted, (q, k) => !all(q, k)]];
+  found.push([TEXT.mistake_own_key_hidden, (q, k) => all(q, k) && q !== k]);
+  if (gap) found.push([TEXT.mistake_top_left, (q, k) => all(q - gap, k)]);
+  else found.push([TEXT.mistake_transposed, (q, k) => all(k, q)]);
   if (parts.length > 1) {
-    found.push([
-      "The rules are combined with “or”: all of them must hold together.",
-      (q, k) => parts.some(({ sees }) => sees(q, k)),
-    ]);
+    found.push([TEXT.mistake_or, (q, k) => parts.some(({ sees }) => sees(q, k))]);
     for (const part of parts) {
-      const name = part.name === "documents" ? "The documents see each other" : `\`${part.name}\` is missing`;
-      found.push([`${name}: the other rules hold.`, every(parts.filter((other) => other !== part))]);
+      const missing = fill(TEXT.mistake_rule_missing, { rule: part.name });
+      const message = part.name === "documents" ? TEXT.mistake_documents_missing : missing;
+      found.push([message, every(parts.filter((other) => other !== part))]);
     }
   }
   return found.map(([message, sees]) => ({ message, mask: maskFrom(rules, sees) }));
@@ -128,14 +110,14 @@ function plainRules({ num_keys }) {
   /** @type {(describe: (n: number) => [string, Partial<Rules>]) => [string, Partial<Rules>][]} */
   const each = (describe) => numbers.map(describe);
   return [
-    ["causal, counted from the last key", { causal: "last" }],
-    ["causal, counted from the first key", { causal: "first" }],
-    ["a window of the query’s own key alone", { back: 0, ahead: 0 }],
-    ...each((n) => [`a window of ${n + 1} keys: back=${n}`, { back: n, ahead: 0 }]),
-    ...each((n) => [`a window to both sides: back=${n}, ahead=${n}`, { back: n, ahead: n }]),
-    ...each((n) => [`right padding: valid_len=${n}`, { valid_len: n }]),
-    ...each((n) => [`left padding: start=${n}`, { start: n }]),
-    ...each((n) => [`a prefix of ${n}`, { prefix: n }]),
+    [TEXT.name_causal_last, { causal: "last" }],
+    [TEXT.name_causal_first, { causal: "first" }],
+    [TEXT.name_own_key, { back: 0, ahead: 0 }],
+    ...each((n) => [fill(TEXT.name_window, { keys: n + 1, back: n }), { back: n, ahead: 0 }]),
+    ...each((n) => [fill(TEXT.name_window_both, { number: n }), { back: n, ahead: n }]),
+    ...each((n) => [fill(TEXT.name_right_padding, { number: n }), { valid_len: n }]),
+    ...each((n) => [fill(TEXT.name_left_padding, { number: n }), { start: n }]),
+    ...each((n) => [fill(TEXT.name_prefix, { number: n }), { prefix: n }]),
   ];
 }
 
@@ -144,7 +126,7 @@ export function nameOf(sizes, mask) {
   /** @type {Rules} */
   const none = { ...sizes, ...NOTHING };
   const same = (/** @type {Mask} */ other) => countDifferences(mask, other) === 0;
-  if (same(visibleOf(none))) return "all pairs";
+  if (same(visibleOf(none))) return TEXT.name_all_pairs;
   return plainRules(sizes).find(([, rules]) => same(visibleOf({ ...none, ...rules })))?.[0] ?? "";
 }
 

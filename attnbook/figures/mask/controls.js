@@ -3,13 +3,13 @@
 /** @import { Rules, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { rulesOf } from "./rules.js";
 
 /** A control, and a function that shows the current rules. @typedef {{element: HTMLElement, paint: (rules: Rules) => void}} Control */
 /** @typedef {(changes: Partial<Rules>) => void} Set */
-
-const NO_LIMIT = "no limit";
 
 /** The rules at other sizes; numbers past the end are clamped. @param {Rules} rules @param {Partial<Rules>} sizes @returns {Partial<Rules>} */
 export function resizeRules(rules, sizes) {
@@ -78,32 +78,24 @@ function padding(model, set) {
         0,
         num_keys,
         valid_len ?? num_keys,
-        valid_len === null ? "all keys" : String(valid_len),
+        valid_len === null ? TEXT.all_keys : String(valid_len),
       ],
       (value) => set({ valid_len: value === model.get("num_keys") ? null : value }),
     ),
     number(
       "start",
-      ({ start, num_keys }) => [0, num_keys, start ?? 0, start === null ? "first key" : String(start)],
+      ({ start, num_keys }) => [0, num_keys, start ?? 0, start === null ? TEXT.first_key : String(start)],
       (start) => set({ start: start || null }),
     ),
   ];
 }
 
-/** @type {[string, string][]} */
-const ORDERS = [
-  ["none", "none"],
-  ["last", "causal, from the last key"],
-  ["first", "causal, from the first key"],
-  ["prefix", "a prefix, then causal"],
-];
-
 /** The order; a prefix is one of the choices, because it excludes the others. @param {Model<Traits>} model @param {Set} set */
 function order(model, set) {
   const choice = make(
     "select",
-    { "aria-label": "order" },
-    ...ORDERS.map(([value, text]) => make("option", { value, text })),
+    { "aria-label": TEXT.order },
+    ...Object.entries(TEXT.orders).map(([value, text]) => make("option", { value, text })),
   );
   choice.addEventListener("change", () => {
     const { value } = choice;
@@ -134,7 +126,7 @@ function around(model, set) {
       name,
       (rules) => {
         const most = Math.max(rules.num_keys, rules[name] ?? 0);
-        return [0, most, rules[name] ?? most, rules[name] === null ? NO_LIMIT : String(rules[name])];
+        return [0, most, rules[name] ?? most, rules[name] === null ? TEXT.no_limit : String(rules[name])];
       },
       (value) => set({ [name]: value >= Math.max(model.get("num_keys"), model.get(name) ?? 0) ? null : value }),
     ),
@@ -146,10 +138,11 @@ function documents(model, set) {
   const count = Math.max(2, boundariesOf(model.get("documents")).length);
   return Array.from({ length: count }, (_, i) => {
     const control = number(
-      `document ${i + 1}`,
+      fill(TEXT.document, { number: i + 1 }),
       (rules) => {
         const found = boundariesOf(rules.documents);
-        return [found[i - 1] ?? 1, rules.num_keys, found[i] ?? rules.num_keys, found[i] ? String(found[i]) : "none"];
+        const text = found[i] ? String(found[i]) : TEXT.no_document;
+        return [found[i - 1] ?? 1, rules.num_keys, found[i] ?? rules.num_keys, text];
       },
       (value) => {
         const found = boundariesOf(model.get("documents"));
@@ -168,11 +161,11 @@ function documents(model, set) {
 
 /** @type {{name: import("./types").Group, title: string, parts: string[], make: (model: Model<Traits>, set: Set) => Control[]}[]} */
 const GROUPS = [
-  { name: "padding", title: "Padding, right and left", parts: ["valid_len", "start"], make: padding },
-  { name: "order", title: "Order", parts: ["causal", "prefix"], make: order },
-  { name: "window", title: "Window around each query", parts: ["back", "ahead"], make: around },
-  { name: "documents", title: "Packed documents: document 0 begins at key 0", parts: [], make: documents },
-  { name: "sizes", title: "Sizes", parts: ["num_queries", "num_keys"], make: sizes },
+  { name: "padding", title: TEXT.padding_title, parts: ["valid_len", "start"], make: padding },
+  { name: "order", title: TEXT.order_title, parts: ["causal", "prefix"], make: order },
+  { name: "window", title: TEXT.window_title, parts: ["back", "ahead"], make: around },
+  { name: "documents", title: TEXT.documents_title, parts: [], make: documents },
+  { name: "sizes", title: TEXT.sizes_title, parts: ["num_queries", "num_keys"], make: sizes },
 ];
 
 /** The controls of the figure's groups, and a function that shows the current rules. @param {Model<Traits>} model */

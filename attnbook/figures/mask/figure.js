@@ -3,10 +3,12 @@
 /** @import { Library, Traits } from "./types" */
 import { arrangeControls, folds } from "../shared/arrangement.js";
 import { make, put, withCode } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { batchPaints, mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { compareWithGoal } from "./common_mistakes.js";
 import { controlsOf } from "./controls.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { pairPointing } from "./pair_pointing.js";
 import { codeBox, mapLegend, maskTable, pairsMap } from "./pieces.js";
 import { ownOf, ownRule } from "./reader_function.js";
@@ -19,8 +21,7 @@ const TRAITS = [
 
 /** How a mask compares with the goal, in words. @param {ReturnType<typeof compareWithGoal>} found */
 export function verdictOn({ differ, mistake }) {
-  if (!differ) return "✓ This is the picture.";
-  return `Not yet: ${differ} ${differ === 1 ? "pair differs" : "pairs differ"}. ${mistake}`.trim();
+  return differ ? fill(TEXT.not_yet, { count: differ, mistake }).trim() : `✓ ${TEXT.goal_reached}`;
 }
 
 /** The code to copy; it folds unless the action asks for it. @param {Model<Traits>} model @param {boolean} isAsked */
@@ -37,8 +38,8 @@ function drawMask(context) {
   const controls = controlsOf(model);
   const own = model.get("groups").includes("predicate") ? ownRule(model) : null;
   const code = codeOf(model, asksCode);
-  const map = pairsMap(goal ? "Yours" : "", (pair) => pointed.point(pair));
-  const target = goal ? pairsMap("Wanted") : null;
+  const map = pairsMap(goal ? TEXT.yours : "", (pair) => pointed.point(pair));
+  const target = goal ? pairsMap(TEXT.wanted) : null;
   const [legend, answer, table] = [mapLegend(goal !== null), readout(), maskTable()];
   const [empty, verdict] = [make("p", { class: "mask-empty" }), make("p", { class: "mask-verdict", role: "status" })];
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from attnbook.figures.mask.rule_parser import evaluate_rule
-from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
+from attnbook.figures.shared.base import SHARED, Figure, check_count, module, stylesheet
 from attnbook.masking.interop import MaskRules
+from attnbook.messages import Messages
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+TEXT = Messages(__file__)
 MOST = 32  # queries and keys: with more, the cells are too small
 SIZES = ("num_queries", "num_keys")
 NUMBERS = ("valid_len", "start", "back", "ahead", "prefix")
@@ -174,15 +176,17 @@ class MaskFigure(Figure):
 
     def _lines(self) -> list[str]:
         visible = self.visible.tolist()
-        lines = [f"MaskFigure: {_format_rules(self._current_rules())}"]
-        if self.predicate:
-            lines.append(f"and {self.predicate}" + (f": {self.error}" if self.error else ""))
+        lines = [TEXT("title", rules=_format_rules(self._current_rules()))]
+        if self.error:
+            lines.append(TEXT("and_wrong_rule", rule=self.predicate, error=self.error))
+        elif self.predicate:
+            lines.append(TEXT("and_rule", rule=self.predicate))
         lines += [*_list_positions(self.rules), *_draw_mask(visible), *_describe_counts(visible)]
         if self.goal is not None:
             goal_mask = MaskRules(**self.goal).visible()
             differ = int((goal_mask != self.visible).sum())
-            verdict = "This is the picture." if not differ else f"{differ} pairs differ from it."
-            lines += ["Wanted:", *_draw_mask(goal_mask.tolist()), verdict]
+            verdict = TEXT("pairs_differ", count=differ) if differ else TEXT("goal_reached")
+            lines += [TEXT("wanted_in_text"), *_draw_mask(goal_mask.tolist()), verdict]
         return lines
 
 
@@ -250,14 +254,19 @@ def _list_positions(rules: MaskRules) -> list[str]:
     if positions == [*range(rules.num_keys)]:
         return []
     shown = ["–" if key < padding else str(position) for key, position in enumerate(positions)]
-    return [f"position  {' '.join(shown)}"]
+    return [TEXT("positions_in_text", positions=" ".join(shown))]
 
 
 def _draw_mask(mask: list[list[bool]]) -> list[str]:
     """Draw a row for each query, named by its position; ● = visible."""
     first = len(mask[0]) - len(mask)
     return [
-        f"query {q:>2}  {' '.join('●' if sees else '·' for sees in row)}  sees {sum(row)}"
+        TEXT(
+            "query_in_text",
+            query=f"{q:>2}",
+            keys=" ".join("●" if sees else "·" for sees in row),
+            count=sum(row),
+        )
         for q, row in enumerate(mask, first)
     ]
 
@@ -266,14 +275,15 @@ def _describe_counts(mask: list[list[bool]]) -> list[str]:
     """Say how many pairs are visible and which queries see nothing, in the page's words."""
     pairs, visible = len(mask) * len(mask[0]), sum(map(sum, mask))
     percent = (200 * visible + pairs) // (2 * pairs)  # halves rounded up, as in JavaScript
-    lines = [f"{visible} of {pairs} pairs are visible ({percent} %)."]
+    lines = [TEXT("pairs_visible", visible=visible, pairs=pairs, percent=percent)]
     first = len(mask[0]) - len(mask)
     empty = [str(q) for q, row in enumerate(mask, first) if not any(row)]
     if empty:
-        who = f"Query {empty[0]} sees" if len(empty) == 1 else f"Queries {_join_names(empty)} see"
-        lines.append(f"{who} nothing: weights 0, output 0 in this book.")
+        lines.append(TEXT("empty_rows", count=len(empty), queries=_join_names(empty)))
     return lines
 
 
 def _join_names(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) == 1:
+        return names[0]
+    return SHARED("joined_with_and", others=", ".join(names[:-1]), last=names[-1])

@@ -2,8 +2,11 @@
 /** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
 import { make, put, stretched, withCode } from "../shared/elements.js";
 import { heatmap, paintNames } from "../shared/heatmap.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { foldedTables } from "../shared/tables.js";
-import { LIBRARIES, snippet } from "./code.js";
+import { snippet } from "./code.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { areShifted, gapOf, positionsOf, visibleCounts, visibleOf } from "./rules.js";
 
 const CROWDED = [8, 16]; // with more rows or columns than these, they are drawn in another way
@@ -23,10 +26,10 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 /**
  * A button for each query: one stop of the Tab key. Arrow keys walk to the next query and along the keys.
  * @param {(pair: Pair) => void} onPoint
- * @param {string} word that is shown before each number
+ * @param {boolean} isNamed else the buttons show only numbers
  */
-function queryButtons(onPoint, word) {
-  const element = make("div", { class: "heat-rows", role: "group", "aria-label": "queries" });
+function queryButtons(onPoint, isNamed) {
+  const element = make("div", { class: "heat-rows", role: "group", "aria-label": SHARED.queries });
   /** @type {Pair} */
   let at = { query: null, key: null };
   let [gap, num_keys] = [0, 0];
@@ -53,7 +56,8 @@ function queryButtons(onPoint, word) {
     const stop = pair.query === null ? gap : pair.query;
     [...element.children].forEach((button, i) => {
       const query = i + gap;
-      const names = { text: `${word}${query}`, "aria-label": `query ${query}` };
+      const name = fill(TEXT.query, { query });
+      const names = { text: isNamed ? name : String(query), "aria-label": name };
       put(button, { ...names, "data-query": query, tabindex: query === stop ? 0 : -1 });
     });
   };
@@ -62,16 +66,15 @@ function queryButtons(onPoint, word) {
 
 /** A row for each query, a column for each key. @param {string} title @param {(pair: Pair) => void} [onPoint] if rows are buttons */
 export function pairsMap(title, onPoint) {
-  const buttons = onPoint && queryButtons(onPoint, title ? "" : "query ");
+  const buttons = onPoint && queryButtons(onPoint, !title);
   const shapes = ["cell-edges", "own-position", "differs"].map((name) => make("svg:path", { class: name }));
   const marks = stretched(null, "heat-outlines mask-marks", ...shapes);
   const map = heatmap({ rowNames: buttons?.element, over: [marks], scale: false });
   const [positions, counts] = ["heat-columns positions", "heat-rows counts"].map((name) =>
     make("div", { class: name, "aria-hidden": true }),
   );
-  const [position, sees] = ["position", "sees"].map((text) =>
-    make("small", { class: `${text}-title`, text, "aria-hidden": true }),
-  );
+  const position = make("small", { class: "position-title", text: TEXT.position, "aria-hidden": true });
+  const sees = make("small", { class: "sees-title", text: TEXT.sees, "aria-hidden": true });
   map.element.append(position, positions, sees, counts);
   const element = make("div", { class: "mask-map" }, ...(title ? [make("b", { text: title })] : []), map.element);
   /** @param {Rules} rules @param {Mask} mask @param {Pair} pair @param {Rules | null} other with which a reader compares these */
@@ -102,7 +105,7 @@ export function pairsMap(title, onPoint) {
     );
     paintNames(
       counts,
-      visibleCounts(mask).map((count) => String(count || "nothing")),
+      visibleCounts(mask).map((count) => String(count || TEXT.sees_nothing)),
       focus,
       false,
     );
@@ -125,7 +128,7 @@ export function pairsMap(title, onPoint) {
 
 /** What the cells mean, and which rows there are. @param {boolean} compares the mask with a wanted one */
 export function mapLegend(compares) {
-  const names = ["visible", "hidden", "the query’s own key", ...(compares ? ["differs from the wanted one"] : [])];
+  const names = [TEXT.visible, TEXT.hidden, TEXT.own_key, ...(compares ? [TEXT.differs] : [])];
   const classes = ["visible", "hidden", "own", "differing"];
   const parts = names.map((text, i) =>
     make("span", { "aria-hidden": true }, make("i", { class: classes[i] }), make("span", { text })),
@@ -135,7 +138,7 @@ export function mapLegend(compares) {
   /** @param {Rules} rules */
   const paint = ({ num_queries, num_keys }) => {
     rows.hidden = num_queries === num_keys;
-    put(rows, { text: `queries: last ${num_queries} of ${num_keys}` });
+    put(rows, { text: fill(TEXT.rows_shown, { num_queries, num_keys }) });
   };
   return { element, paint };
 }
@@ -143,20 +146,20 @@ export function mapLegend(compares) {
 /** The data table of the mask. */
 export function maskTable() {
   const [head, body] = [make("thead"), make("tbody")];
-  const caption = make("caption", { text: "True = visible; queries have the numbers of their own keys" });
+  const caption = make("caption", { text: TEXT.table_caption });
   const element = foldedTables([make("table", {}, caption, head, body)]);
   const inText = make("tr");
   let sizes = "";
   /** @param {number} queries @param {number} keys */
   const build = (queries, keys) => {
     const names = Array.from({ length: keys }, (_, key) =>
-      make("th", { scope: "col", text: `key ${key}`, "data-key": key }),
+      make("th", { scope: "col", text: fill(SHARED.key, { number: key }), "data-key": key }),
     );
-    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: "sees" })), inText);
+    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: TEXT.sees })), inText);
     const rows = Array.from({ length: queries }, (_, i) => {
       const cells = Array.from({ length: keys }, (__, key) => make("td", { "data-key": key }));
       const query = i + keys - queries;
-      const name = make("th", { scope: "row", text: `query ${query}` });
+      const name = make("th", { scope: "row", text: fill(TEXT.query, { query }) });
       return make("tr", { "data-query": query }, name, ...cells, make("td"));
     });
     body.replaceChildren(...rows);
@@ -169,8 +172,8 @@ export function maskTable() {
     if (sizes !== now.join()) build(now[0], now[1]);
     sizes = now.join();
     inText.replaceChildren(
-      make("th", { scope: "row", text: "position in its text" }),
-      ...positions.map((position) => make("td", { text: position === null ? "padding" : String(position) })),
+      make("th", { scope: "row", text: TEXT.table_positions }),
+      ...positions.map((position) => make("td", { text: position === null ? TEXT.table_padding : String(position) })),
       make("td"),
     );
     const counts = visibleCounts(mask);
@@ -187,10 +190,10 @@ export function maskTable() {
 async function copyText(element) {
   try {
     await navigator.clipboard.writeText(element.textContent ?? "");
-    return "Copied.";
+    return TEXT.copied;
   } catch {
     getSelection()?.selectAllChildren(element);
-    return "This browser does not let a page copy: the code is selected, press Ctrl+C.";
+    return TEXT.copy_by_hand;
   }
 }
 
@@ -201,26 +204,24 @@ function withComments(text) {
 
 /** The code for one library. @param {(library: Library) => void} onChoose @param {boolean} isOpen else it folds */
 export function codeBox(onChoose, isOpen) {
-  const choice = make("select", {}, ...LIBRARIES.map(([value, text]) => make("option", { value, text })));
+  const choice = make(
+    "select",
+    {},
+    ...Object.entries(TEXT.libraries).map(([value, text]) => make("option", { value, text })),
+  );
   choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));
-  const button = make("button", { type: "button", class: "control", text: "Copy" });
+  const button = make("button", { type: "button", class: "control", text: TEXT.copy });
   const status = make("small", { role: "status" });
   const shown = make("code");
-  const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": "code that makes this mask" }, shown);
-  const advice = make(
-    "small",
-    {},
-    ...withCode(
-      "Lengths, starts and documents are of one example: give them for each of yours. On a GPU, add `device=queries.device` to each new tensor.",
-    ),
-  );
+  const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": TEXT.code_label }, shown);
+  const advice = make("small", {}, ...withCode(TEXT.code_advice));
   const cannot = make("p", { class: "cannot" });
-  const label = make("label", { class: "select-choice" }, make("b", { text: "Code for" }), choice);
+  const label = make("label", { class: "select-choice" }, make("b", { text: TEXT.code_for }), choice);
   const line = make("div", { class: "mask-line" }, label, button, status);
   const parts = [line, block, advice, cannot];
   const element = isOpen
     ? make("div", { class: "mask-code" }, ...parts)
-    : make("details", { class: "mask-code" }, make("summary", { text: "Code" }), ...parts);
+    : make("details", { class: "mask-code" }, make("summary", { text: TEXT.code }), ...parts);
   let last = "";
   button.addEventListener("click", async () => put(status, { text: await copyText(shown) }));
   /** @param {Library} library @param {Rules} rules @param {OwnRule | null} own */

@@ -3,31 +3,31 @@
 /** @import { RuleResult, OwnRule, Traits } from "./types" */
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
 import { canLoadScript, lazyPython } from "../shared/lazy_scripts.js";
+import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
 import { compareWithGoal, nameOf } from "./common_mistakes.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { isVectorized, programOf, tableFrom } from "./rule_parser.js";
 import { describeCounts, partsOf, rulesOf, tableOf } from "./rules.js";
 
 const PAUSE = 200; // milliseconds without a key before the rule is run
-const HINT = "`q` is the query’s position, `k` the key’s; `num_queries`, `num_keys` and `documents` can be used, too.";
-const JOINED = " Your rule is combined with the other rules by “and”.";
 
 /** A comparison next to `&` or `|`, without brackets between them. */
 const LOOSE = /[<>=!][^()]*[&|][^()]*[<>=!]/;
-const BRACKETS = " `&` and `|` bind more tightly than a comparison: put brackets around each.";
 
 /** The message about a rule that gives a table. @param {Model<Traits>} model */
 export function describeOwnRule(model) {
   const [rules, table] = [rulesOf(model), tableOf(model)];
   if (!table || model.get("goal")) return "";
-  const alone = `Your rule alone: ${describeCounts(table)}${LOOSE.test(model.get("predicate")) ? BRACKETS : ""}`;
+  const counts = fill(TEXT.rule_counts, { counts: describeCounts(table) });
+  const alone = LOOSE.test(model.get("predicate")) ? `${counts} ${TEXT.rule_needs_brackets}` : counts;
   if (partsOf(rules).length) {
     const { differ, mistake } = compareWithGoal(table, rules);
-    if (!differ) return `${alone} It gives the same mask as the rules.`;
-    if (mistake) return `${alone} Compared with the rules set above: ${mistake}`;
+    if (!differ) return `${alone} ${TEXT.rule_gives_same_mask}`;
+    if (mistake) return `${alone} ${fill(TEXT.rule_compared, { mistake })}`;
   }
   const name = nameOf(rules, table);
-  return name ? `${alone} It is ${name}.` : alone;
+  return name ? `${alone} ${fill(TEXT.rule_is, { name })}` : alone;
 }
 
 /** Runs the reader's rule in the page's Python, the newest one only. @param {Model<Traits>} model */
@@ -44,7 +44,8 @@ function evaluation(model) {
       const answer = await runner.ask({ code: programOf(text, rules), called: "rows", calls: [[]] });
       return tableFrom(text, rules, answer);
     } catch (error) {
-      return { table: null, error: `Nothing can run here: ${error instanceof Error ? error.message : error}.` };
+      const problem = error instanceof Error ? error.message : String(error);
+      return { table: null, error: fill(TEXT.rule_not_run, { problem }) };
     }
   };
   const run = async () => {
@@ -60,7 +61,7 @@ function evaluation(model) {
 /** The text field of the rule. @param {string} hint the id of the line that explains */
 function fieldFor(hint) {
   const quiet = { spellcheck: "false", autocapitalize: "off", autocomplete: "off", translate: "no" };
-  const names = { "aria-label": "your rule, in Python", "aria-describedby": hint };
+  const names = { "aria-label": TEXT.rule_field, "aria-describedby": hint };
   return make("input", { type: "text", placeholder: "(q >= k) & (q - k < 3)", ...quiet, ...names });
 }
 
@@ -72,8 +73,8 @@ export function ownRule(model) {
   const field = fieldFor(hint);
   const message = make("p", { role: "status" });
   const onlyRule = model.get("groups").every((group) => group === "predicate" || group === "code");
-  const hints = withCode(onlyRule ? HINT : HINT + JOINED);
-  const name = make("span", {}, make("b", { text: "Your rule: " }), ...withCode("query `q` sees key `k` if"));
+  const hints = withCode(onlyRule ? TEXT.rule_hint : `${TEXT.rule_hint} ${TEXT.rule_is_joined}`);
+  const name = make("span", {}, make("b", { text: TEXT.rule_label }), ...withCode(TEXT.rule_condition));
   const label = make("label", {}, name, field);
   const element = make("div", { class: "mask-own" }, label, make("small", { id: hint }, ...hints), message);
   /** @type {ReturnType<typeof setTimeout> | undefined} */

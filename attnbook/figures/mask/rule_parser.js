@@ -1,6 +1,8 @@
 // The reader's own rule: an expression in q and k. If tensors can run it, they run it as written.
 /** @import { RunResult } from "../shared/types" */
 /** @import { RuleResult, Rules } from "./types" */
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 const TOKEN = /\s*(?:(\d{1,6})(?![\w.])|([qk])(?!\w)|(\/\/|<=|>=|==|!=|[-+*%()<>&|~]))/y;
 
@@ -95,25 +97,16 @@ def rows():
 `;
 }
 
-const TILDE_MESSAGE =
-  "Python’s `~` inverts the bits of a number, so use it only with `&` and `|`: write `not`, or put each comparison in brackets.";
-/** Advice about a syntax error: Python's own message is about the whole program. */
-const UNREADABLE = "Is a bracket not closed? “At least” is `>=`, “at most” is `<=`, “equal” is `==`.";
-
 /** Messages about a run that was stopped. */
-const STOPPED = {
-  asked: "",
-  limit: "It did not end within two seconds, and was stopped.",
-  broken: "It took all of Python’s memory, and was stopped.",
-};
+const STOPPED = { asked: "", limit: TEXT.rule_out_of_time, broken: TEXT.rule_out_of_memory };
 
 /** A value that is neither True nor False, in words. @param {unknown} value */
 function describeValue(value) {
   if (value === null) return "None";
-  if (Array.isArray(value)) return "a list";
+  if (Array.isArray(value)) return TEXT.rule_gives_list;
   if (typeof value === "object")
     return Object.values(/** @type {object} */ (value))
-      .map((word) => `a ${word}`)
+      .map((type) => fill(TEXT.rule_gives_other, { type }))
       .join();
   return String(value);
 }
@@ -125,16 +118,17 @@ function describeValue(value) {
 export function tableFrom(text, { num_queries, num_keys }, answer) {
   if (answer.stopped) return { table: null, error: STOPPED[answer.stopped] };
   if (answer.error) {
-    const advice = answer.error.startsWith("SyntaxError") ? UNREADABLE : answer.advice;
+    // Python's own message on a syntax error is about the whole program.
+    const advice = answer.error.startsWith("SyntaxError") ? TEXT.rule_unreadable : answer.advice;
     return { table: null, error: advice ? `${answer.error} ${advice}` : answer.error };
   }
-  if (text.includes("~") && !isVectorized(text)) return { table: null, error: TILDE_MESSAGE };
+  if (text.includes("~") && !isVectorized(text)) return { table: null, error: TEXT.rule_tilde };
   const rows = /** @type {unknown[][]} */ (answer.given?.[0]);
   for (const [i, row] of rows.entries()) {
     const k = row.findIndex((value) => ![true, false, 0, 1, -1, -2].includes(/** @type {any} */ (value)));
     if (k < 0) continue;
     const q = i + num_keys - num_queries;
-    return { table: null, error: `It gives ${describeValue(row[k])} for q=${q}, k=${k}: a mask holds True or False.` };
+    return { table: null, error: fill(TEXT.rule_no_truth, { value: describeValue(row[k]), q, k }) };
   }
   return { table: rows.map((row) => row.map((value) => (Number(value) & 1) === 1)), error: "" };
 }

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from attnbook.messages import Messages
+
+TEXT = Messages(__file__)
 # Expressions that also run on tensors. In these, `~` means "not": the last bit of Python's result
 # is the truth value.
 TENSOR_NODES = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Load),
     *(ast.operator, ast.unaryop, ast.cmpop),
-)
-TILDE_MESSAGE = (
-    "Python's `~` inverts the bits of a number, so use it only with `&` and `|`: write `not`, "
-    "or put each comparison in brackets."
 )
 
 
@@ -33,11 +32,11 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
     except Exception as error:  # whatever the expression raises is reported
         return None, f"{type(error).__name__}: {getattr(error, 'msg', error)}"
     if "~" in text and not _runs_on_tensors(text):
-        return None, TILDE_MESSAGE
+        return None, TEXT("rule_tilde")
     for q, row in enumerate(rows, first):
         for k, value in enumerate(row):
             if not isinstance(value, int) or value not in (False, True, -1, -2):
-                return None, f"It gives {value!r} for q={q}, k={k}: a mask holds True or False."
+                return None, TEXT("rule_no_truth", value=repr(value), q=q, k=k)
     return [[bool(value & 1) for value in row] for row in rows], ""
 
 

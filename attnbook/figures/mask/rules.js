@@ -2,6 +2,8 @@
 /** @import { Model } from "../shared/types" */
 /** @import { Mask, Pair, Part, Rules, Sees, Traits } from "./types" */
 import { joinWithAnd } from "../shared/controls.js";
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 /** No rule at all. @type {Pick<Rules, "valid_len" | "start" | "causal" | "back" | "ahead" | "documents" | "prefix">} */
 export const NOTHING = {
@@ -38,7 +40,7 @@ export function maskFrom(rules, sees) {
 export function partsOf(rules) {
   const { valid_len, start, causal, back, ahead, documents, prefix } = rules;
   const gap = gapOf(rules);
-  /** @type {[string, boolean, Sees][]} */
+  /** @type {[Part["name"], boolean, Sees][]} */
   const all = [
     ["valid_len", valid_len !== null, (_, k) => k < Number(valid_len)],
     ["start", start !== null, (_, k) => k >= Number(start)],
@@ -121,27 +123,20 @@ export function simplifyRules(rules) {
 export function describeCounts(mask) {
   const pairs = mask.length * mask[0].length;
   const visible = visibleCounts(mask).reduce((a, b) => a + b, 0);
-  return `${visible} of ${pairs} pairs are visible (${Math.round((100 * visible) / pairs)} %).`;
+  return fill(TEXT.pairs_visible, { visible, pairs, percent: Math.round((100 * visible) / pairs) });
+}
+
+/** The positions of the queries that see nothing. @param {Rules} rules @param {Mask} mask */
+export function emptyRowsOf(rules, mask) {
+  const gap = gapOf(rules);
+  return visibleCounts(mask).flatMap((count, i) => (count ? [] : [i + gap]));
 }
 
 /** What happens to the queries that see nothing, named by their positions. @param {Rules} rules @param {Mask} mask */
 export function describeEmptyRows(rules, mask) {
-  const gap = gapOf(rules);
-  const empty = visibleCounts(mask).flatMap((count, i) => (count ? [] : [i + gap]));
-  if (!empty.length) return "";
-  const [who, whose] = empty.length > 1 ? ["Queries", "see nothing"] : ["Query", "sees nothing"];
-  return `${who} ${joinWithAnd(empty)} ${whose}: weights 0, output 0 in this book.`;
+  const empty = emptyRowsOf(rules, mask);
+  return empty.length ? fill(TEXT.empty_rows, { count: empty.length, queries: joinWithAnd(empty) }) : "";
 }
-
-/** What hides a pair, in words. @type {Record<string, string>} */
-const HIDING = {
-  valid_len: "valid_len",
-  start: "start",
-  causal: "causal order",
-  window: "the window",
-  documents: "the documents",
-  prefix: "causal order",
-};
 
 /** Numbers in ascending order, in words: 0, 2 to 4 and 6. @param {number[]} numbers */
 function joinRanges(numbers) {
@@ -149,7 +144,7 @@ function joinRanges(numbers) {
   const lasts = numbers.filter((number, i) => number + 1 !== numbers[i + 1]);
   const ranges = firsts.map((first, i) => {
     const last = lasts[i];
-    return last - first > 1 ? [`${first} to ${last}`] : [...new Set([first, last])];
+    return last - first > 1 ? [fill(TEXT.key_range, { first, last })] : [...new Set([first, last])];
   });
   return joinWithAnd(ranges.flat());
 }
@@ -160,10 +155,11 @@ export function describePair(rules, table, pair) {
   const i = query - gapOf(rules);
   const row = intersection(visibleOf(rules), table)[i];
   const seen = row.flatMap((sees, k) => (sees ? [k] : []));
-  const sentence = `Query ${query} sees ${seen.length > 1 ? "keys" : "key"} ${joinRanges(seen)}.`;
-  const first = seen.length ? sentence : `Query ${query} sees no key.`;
+  const first = seen.length
+    ? fill(TEXT.query_sees, { count: seen.length, query, keys: joinRanges(seen) })
+    : fill(TEXT.query_sees_none, { query });
   if (key === null || row[key]) return first;
-  const hiding = partsOf(rules).flatMap(({ name, sees }) => (sees(query, key) ? [] : [HIDING[name]]));
-  if (table && !table[i][key]) hiding.push("your rule");
-  return `${first} Key ${key} is hidden by ${joinWithAnd(hiding)}.`;
+  const hiding = partsOf(rules).flatMap(({ name, sees }) => (sees(query, key) ? [] : [TEXT.hiding[name]]));
+  if (table && !table[i][key]) hiding.push(TEXT.hiding.own);
+  return `${first} ${fill(TEXT.key_hidden, { key, rules: joinWithAnd(hiding) })}`;
 }

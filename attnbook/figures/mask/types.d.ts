@@ -25,7 +25,7 @@ export interface Rules {
 
 /** One rule by its name. */
 export interface Part {
-  name: string;
+  name: "valid_len" | "start" | "causal" | "window" | "documents" | "prefix";
   sees: Sees;
 }
 

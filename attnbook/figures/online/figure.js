@@ -2,10 +2,13 @@
 /** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Carried, Sum, Traits } from "./types" */
 import { make } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
 import { stepper } from "../shared/stepper.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { numberTables, outputRows, scoreBand, sumRows, valueRow } from "./pieces.js";
 import { outputOf, plainSoftmax, reachOf, walkThrough } from "./steps.js";
 import { describeKey, describeStep } from "./words.js";
@@ -22,7 +25,7 @@ export function resultsOf(model) {
 /** The sum of powers, and one weighted sum for each number of a value. @param {number[][]} values @returns {Sum[]} */
 function sumsOf(values) {
   const weighted = values[0].map((_, c) => ({
-    title: values[0].length > 1 ? `number ${c}` : "",
+    title: values[0].length > 1 ? fill(TEXT.component, { component: c }) : "",
     of: (/** @type {number[]} */ powers) => powers.map((power, i) => power * values[i][c]),
     now: (/** @type {Carried} */ carried) => carried.weighted[c],
   }));
@@ -33,7 +36,7 @@ function sumsOf(values) {
 function correctionChoice(model) {
   const box = make("input", { type: "checkbox" });
   box.addEventListener("change", () => setterOf(model)({ corrected: !box.checked }));
-  const element = make("label", { class: "to-tick" }, box, make("span", { text: "without the correction" }));
+  const element = make("label", { class: "to-tick" }, box, make("span", { text: TEXT.without_correction }));
   return { element, paint: (/** @type {boolean} */ corrected) => Object.assign(box, { checked: !corrected }) };
 }
 
@@ -50,13 +53,11 @@ function bandsOf(model) {
   const output = outputRows(scores, values, block, slots, walks);
   const tables = numberTables(scores, values, plains.length - 1);
   const [weighting, ...weighted] = sums.map(({ elements }) => elements);
-  const powers = "powers e^(score − highest)";
-  const pooled = "weighted sum: powers · values";
   const bands = [
     scoring.element,
-    stage("Weighting", { note: powers, picture: weighting }).element,
-    stage("Pooling", {
-      note: pooled,
+    stage(SHARED.weighting, { note: TEXT.powers_note, picture: weighting }).element,
+    stage(SHARED.pooling, {
+      note: TEXT.pooling_note,
       picture: [...valueRow(values, slots), ...weighted.flat(), output.element],
     }).element,
   ];
@@ -93,7 +94,7 @@ function drawOnline(context) {
   };
   const paint = () => {
     const [step, corrected] = [model.get("step"), model.get("corrected")];
-    steps.paint(step, `${step} of ${last}`);
+    steps.paint(step, fill(SHARED.step_of, { step, last }));
     choice.paint(corrected);
     bands.paint(step, corrected);
     paintReadout();

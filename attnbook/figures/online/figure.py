@@ -19,10 +19,12 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
+from attnbook.messages import Messages
 
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+TEXT = Messages(__file__)
 MOST = 32  # keys
 MOST_NUMBERS = 3  # per value: each has its own bars
 
@@ -173,26 +175,29 @@ class OnlineSoftmaxFigure(Figure):
         return int(proposal["value"])  # True is 1
 
     def _lines(self) -> list[str]:
-        count = len(self.scores)
-        keys = "1 key" if count == 1 else f"{count} keys"
-        lines = [f"OnlineSoftmaxFigure: {keys} in blocks of {self.block}"]
+        lines = [TEXT("title", count=len(self.scores), block=self.block)]
         for corrected in (True, False):
-            lines.append(f"{'with' if corrected else 'without'} the correction")
+            lines.append(TEXT("with_correction" if corrected else "without_correction"))
             for step, now in list(enumerate(self.carried(corrected=corrected)))[1:]:
-                lines.append(
-                    f"  block {step}: highest {decimals(now.highest)}, "
-                    f"old sums × {decimals(now.correction)}, "
-                    f"sum of powers {decimals(now.total)}, "
-                    f"weighted sum {_format_vector(now.weighted)}, "
-                    f"output so far {_format_vector(now.output)}"
+                text = TEXT(
+                    "carried_numbers",
+                    block=step,
+                    highest=decimals(now.highest),
+                    correction=decimals(now.correction),
+                    total=decimals(now.total),
+                    weighted=_format_vector(now.weighted),
+                    output=_format_vector(now.output),
                 )
+                lines.append(f"  {text}")
         plain = self.plain(self.num_steps).tolist()
         error = [
             0.0 if math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9) else x - y
             for x, y in zip(now.output, plain, strict=True)
         ]
-        last = f"plain softmax: output {_format_vector(plain)}"
-        return [*lines, f"{last}; without the correction, the error is {_format_vector(error)}"]
+        last = TEXT(
+            "plain_output_and_error", plain=_format_vector(plain), error=_format_vector(error)
+        )
+        return [*lines, last]
 
 
 def _format_vector(vector: list[float]) -> str:

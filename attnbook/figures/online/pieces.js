@@ -6,8 +6,11 @@ import { contributions } from "../shared/contributions.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, span, stack } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { reachOf } from "./steps.js";
 import { describeError, errorOf, formatFactor, formatNumber, formatVector } from "./words.js";
 
@@ -44,7 +47,7 @@ function keyRow(name, texts, slots) {
 /** The values, in the columns of their keys. @param {number[][]} values @param {number} slots */
 export function valueRow(values, slots) {
   const texts = values.map((value) => formatVector(value, short));
-  return keyRow("value", texts, slots);
+  return keyRow(TEXT.value, texts, slots);
 }
 
 /** The scores, the highest so far, and the blocks below. @param {number[]} scores @param {number} block @param {number} slots */
@@ -53,12 +56,14 @@ export function scoreBand(scores, block, slots) {
   const drawn = bars(slots, "bars");
   const [was, is] = ["was", "is"].map((name) => make("div", { class: `highest ${name}` }));
   const axis = make("div", { class: "picture", "aria-hidden": true, "data-keys": slots }, drawn.element, was, is);
-  const numbers = keyRow("score", scores.map(decimals), slots);
+  const numbers = keyRow(SHARED.table_score, scores.map(decimals), slots);
   const named = steps <= MOST_WORDED;
-  const texts = Array.from({ length: steps }, (_, i) => (named ? `block ${i + 1}` : String(i + 1)));
+  const texts = Array.from({ length: steps }, (_, i) =>
+    named ? fill(TEXT.block_number, { number: i + 1 }) : String(i + 1),
+  );
   const blocks = texts.map((text) => make("span", { text: steps <= 16 ? text : "" }));
-  const rows = [line("", make("span"), axis), ...numbers, labelRow(named ? "" : "block", blocks, "blocks")];
-  const band = stage("Scoring", { picture: rows });
+  const rows = [line("", make("span"), axis), ...numbers, labelRow(named ? "" : TEXT.block, blocks, "blocks")];
+  const band = stage(SHARED.scoring, { picture: rows });
   const ends = span(scores);
   const heights = padded(scores, slots, 0);
   /** @param {Carried[]} walk @param {number} step */
@@ -69,7 +74,7 @@ export function scoreBand(scores, block, slots) {
     was.hidden = old === -Infinity || old === now;
     is.hidden = now === -Infinity;
     [old, now].forEach((score, i) => put([was, is][i], { style: `--at: ${(ends[1] - score) / (ends[1] - ends[0])}` }));
-    band.setNote(`highest so far ${formatNumber(now)}`);
+    band.setNote(fill(TEXT.highest_so_far, { highest: formatNumber(now) }));
     blocks.forEach((cell, i) => put(cell, { class: i + 1 === step ? "now" : i < step ? "read" : "" }));
   };
   return { element: band.element, paint };
@@ -77,7 +82,7 @@ export function scoreBand(scores, block, slots) {
 
 /** A sum in three rows: before the step, corrected, with the new block. @param {Sum} sum @param {number} slots @param {Ends} ends */
 export function sumRows({ title, of, now }, slots, ends) {
-  const soon = ["nothing yet", "shrinks if highest rises", "grows with each block"];
+  const soon = [TEXT.before_first_block, TEXT.rescaled_meaning, TEXT.with_block_meaning];
   const rows = ["before", "rescaled", "powers"].map((kind) => {
     const [label, drawn, number] = [make("span", { class: "name" }), stack(slots, "sum"), make("span")];
     const soon = make("small", { class: "soon" });
@@ -90,8 +95,12 @@ export function sumRows({ title, of, now }, slots, ends) {
     const { before, rescaled, powers, correction } = carried;
     const sums = [now(old), correction * now(old), now(carried)];
     const labels = step
-      ? ["sum before", `rescaled × ${formatFactor(correction)}`, `with block ${step}`]
-      : ["sum before", "rescaled", "with block"];
+      ? [
+          TEXT.sum_before,
+          fill(TEXT.sum_rescaled_by, { factor: formatFactor(correction) }),
+          fill(TEXT.sum_with_block_number, { number: step }),
+        ]
+      : [TEXT.sum_before, TEXT.sum_rescaled, TEXT.sum_with_block];
     [before, rescaled, powers].forEach((parts, i) => {
       put(rows[i].label, { text: labels[i] });
       put(rows[i].number, { text: decimals(sums[i]) });
@@ -116,14 +125,15 @@ export function outputRows(scores, values, block, slots, walks) {
   const rows = values[0].map((_, c) => {
     const column = values.map((value) => value[c]);
     const ends = reachOf(all.map((weights) => weights.map((weight, i) => weight * column[i])));
-    const sum = contributions(values[0].length > 1 ? `output ${c}` : "output so far", slots, ends);
+    const name = values[0].length > 1 ? fill(TEXT.output_component, { component: c }) : TEXT.output_so_far;
+    const sum = contributions(name, slots, ends);
     const [plain, number, error] = [stack(slots, "sum"), make("span", { class: "plain" }), make("span")];
-    const elements = [...sum.elements, make("span", { text: "plain softmax" }), plain.element, number, error];
+    const elements = [...sum.elements, make("span", { text: TEXT.plain_softmax }), plain.element, number, error];
     /** @param {number[]} weights @param {number} output @param {number} expected @param {number} step */
     const paint = (weights, output, expected, step) => {
       const wrong = errorOf([output], [expected]);
       sum.paint(padded(weights, slots, 0), padded(column, slots, 0), output);
-      if (!step) put(sum.elements[sum.elements.length - 1], { text: "weighted sum / sum of powers" });
+      if (!step) put(sum.elements[sum.elements.length - 1], { text: TEXT.output_meaning });
       const parts = steps[step].map((weight, i) => weight * column[i]);
       plain.paint(padded(parts, slots, 0), ends);
       put(number, { text: decimals(expected) });
@@ -146,22 +156,24 @@ export function outputRows(scores, values, block, slots, walks) {
 export function numberTables(scores, values, steps) {
   const size = values[0].length;
   /** @param {string} name */
-  const each = (name) => (size === 1 ? [name] : values[0].map((_, c) => `${name} ${c}`));
+  const each = (name) =>
+    size === 1 ? [name] : values[0].map((_, c) => fill(TEXT.table_component, { name, component: c }));
   const keyRows = scores.map((_, key) => tableRow(2 + size, key));
   const stepRows = Array.from({ length: steps }, () => tableRow(3 + 3 * size));
-  const sums = ["highest", "correction", "sum of powers"];
-  const columns = [...sums, ...each("weighted sum"), ...each("output"), ...each("plain")];
-  const [ofKeys, ofSteps] = [
-    "each key, and its part of the sum of powers",
-    "after each block; plain: a plain softmax of the keys so far",
-  ].map((text) => make("caption", { text }));
+  const sums = [TEXT.table_highest, TEXT.table_correction, TEXT.table_total];
+  const columns = [...sums, ...each(TEXT.table_weighted), ...each(TEXT.table_output), ...each(TEXT.table_plain)];
+  const [ofKeys, ofSteps] = [TEXT.table_keys_caption, TEXT.table_steps_caption].map((text) =>
+    make("caption", { text }),
+  );
   const element = foldedTables([
-    titledTable(ofKeys, ["key", "score", ...each("value"), "part"], keyRows),
-    titledTable(ofSteps, ["block", ...columns], stepRows),
+    titledTable(ofKeys, [SHARED.table_key, SHARED.table_score, ...each(TEXT.value), TEXT.table_part], keyRows),
+    titledTable(ofSteps, [TEXT.block, ...columns], stepRows),
   ]);
   /** @param {Carried[]} walk @param {number} step @param {number[][]} outputs @param {number[][]} plains */
   const paint = (walk, step, outputs, plains) => {
-    keyRows.forEach((row, i) => row.set(`key ${i}`, [scores[i], ...values[i], walk[step].powers[i]]));
+    keyRows.forEach((row, i) =>
+      row.set(fill(SHARED.key, { number: i }), [scores[i], ...values[i], walk[step].powers[i]]),
+    );
     stepRows.forEach((row, i) => {
       const { highest, correction, total, weighted } = walk[i + 1];
       const numbers = [highest, correction, total, ...weighted, ...outputs[i + 1], ...plains[i + 1]];

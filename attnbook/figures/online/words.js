@@ -1,6 +1,9 @@
 // The texts of the online softmax figure.
 /** @import { Carried } from "./types" */
 import { decimals, short } from "../shared/controls.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
+import TEXT from "./messages.json" with { type: "json" };
 
 /** A number, or the highest of no scores. @param {number} number */
 export const formatNumber = (number) => (number === -Infinity ? "−∞" : decimals(number));
@@ -25,15 +28,15 @@ function formatCorrection(old, highest) {
 
 /** What the step did. @param {Carried[]} walk @param {number} step @param {boolean} corrected */
 export function describeStep(walk, step, corrected) {
-  if (step === 0) return "Nothing is read yet. Press Next to read the first block.";
+  if (step === 0) return fill(TEXT.nothing_read, { next: SHARED.next });
   const [old, now] = [walk[step - 1], walk[step]];
-  if (step === 1) return `Block 1: its highest score is ${decimals(now.highest)}. There is nothing to correct yet.`;
-  if (now.needed === 1)
-    return `Block ${step}: the highest score stays ${decimals(now.highest)}. Nothing to correct: × 1.`;
-  const rise = `Block ${step} raises the highest score from ${decimals(old.highest)} to ${decimals(now.highest)}`;
+  const highest = decimals(now.highest);
+  if (step === 1) return fill(TEXT.first_block, { highest });
+  if (now.needed === 1) return fill(TEXT.highest_stays, { block: step, highest });
+  const numbers = { block: step, old: decimals(old.highest), highest, factor: decimals(now.needed) };
   return corrected
-    ? `${rise}, so both old sums shrink: ${formatCorrection(old.highest, now.highest)} = ${decimals(now.needed)}.`
-    : `${rise}. Both old sums should shrink (×\u00a0${decimals(now.needed)}), but they stay as they were.`;
+    ? fill(TEXT.highest_rises, { ...numbers, power: formatCorrection(old.highest, now.highest) })
+    : fill(TEXT.highest_rises_uncorrected, numbers);
 }
 
 /**
@@ -42,14 +45,14 @@ export function describeStep(walk, step, corrected) {
  * @param {Carried | null} carried the numbers after the step, if the key is read
  */
 export function describeKey(key, score, value, carried) {
-  const start = `key ${key}: score ${decimals(score)}, value ${formatVector(value, short)}`;
-  if (!carried) return `${start}; not read yet`;
+  const numbers = { key, score: decimals(score), value: formatVector(value, short) };
+  if (!carried) return fill(TEXT.key_not_read, numbers);
   const power = carried.powers[key];
-  return `${start}, power ${decimals(power)}, weight ${decimals(power / carried.total)}`;
+  return fill(TEXT.key_read, { ...numbers, power: decimals(power), weight: decimals(power / carried.total) });
 }
 
 /** How the output so far compares. @param {number[]} error @param {boolean} last whether all is read */
 export function describeError(error, last) {
-  if (error.some((x) => x !== 0)) return `error ${formatVector(error)}`;
-  return last ? "the same: error 0" : "error 0";
+  if (error.some((x) => x !== 0)) return fill(TEXT.error, { error: formatVector(error) });
+  return last ? TEXT.no_error_at_end : fill(TEXT.error, { error: 0 });
 }

@@ -8,9 +8,12 @@ import { contributions } from "../shared/contributions.js";
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { keyColor, span } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { formatExact, keyWalk, numbersOf, scorePicture, valuePicture, weightPicture } from "./pieces.js";
 
 const SCORE = "-(q - k)² / (2 width²)";
@@ -67,7 +70,7 @@ export function sweep(model) {
 /** The entropy as the number of keys that would share the weight evenly. @param {number[]} weights */
 export function describeSharing(weights) {
   const count = (2 ** entropy(weights)).toFixed(1);
-  return count === "1.0" ? "as if one key had all the weight" : `as if ${count} keys shared the weight evenly`;
+  return count === "1.0" ? TEXT.one_key_has_all : fill(TEXT.keys_share, { count });
 }
 
 /** The points, from left to right, their colors and the axis. @param {Model<Traits>} model @returns {Layout} */
@@ -88,7 +91,8 @@ function layoutOf(model) {
 /** The numbers of a key, in words. @param {Layout} layout @param {Answer} row @param {number} i */
 function describeKey({ points, names, formatKey }, { scores, weights }, i) {
   const [key, value] = points[i];
-  return `${names[0]} ${formatKey(key)}: score ${decimals(scores[i])}, weight ${decimals(weights[i])}, ${names[1]} ${short(value)}`;
+  const numbers = { score: decimals(scores[i]), weight: decimals(weights[i]), value: short(value) };
+  return fill(TEXT.key, { name: names[0], key: formatKey(key), value_name: names[1], ...numbers });
 }
 
 /** The sliders, each with its text and its present step. @param {Model<Traits>} model */
@@ -126,15 +130,18 @@ function bandsOf(layout, control, onWalk) {
   // The name of the axis is at its end; numbers that have no room before it are left out.
   const room = 100 - END * (names[0].length + 2);
   axis.paint([...labels.filter(({ at }) => at < room), { at: 100, text: names[0] }]);
-  const lines = [lineKey("dot", `${names[1]} (colour: ${names[0]})`), lineKey("solid", "outputs")];
-  if (truth.length) lines.push(lineKey("dashed truth", "truth"));
+  const lines = [
+    lineKey("dot", fill(TEXT.points, { values: names[1], keys: names[0] })),
+    lineKey("solid", TEXT.outputs),
+  ];
+  if (truth.length) lines.push(lineKey("dashed truth", TEXT.truth));
   const stages = [
     stage("", { className: "axis", about: [control.label, name], picture: [control.input] }),
-    stage("Scoring", { note: SCORE, about: [lineKey("solid", "width")], picture: [scoreElement] }),
-    stage("Weighting", { about: [shared], picture: [weightElement, keyWalk(layout, onWalk)] }),
-    stage("Pooling", { note: "values × weights", about: lines, picture: [valueElement, axis.element] }),
+    stage(SHARED.scoring, { note: SCORE, about: [lineKey("solid", "width")], picture: [scoreElement] }),
+    stage(SHARED.weighting, { about: [shared], picture: [weightElement, keyWalk(layout, onWalk)] }),
+    stage(SHARED.pooling, { note: SHARED.weights_times_values, about: lines, picture: [valueElement, axis.element] }),
   ];
-  const output = contributions("output", keys.length, span(values));
+  const output = contributions(TEXT.output, keys.length, span(values));
   const outputRow = make("div", { class: "output" }, ...output.elements);
   const element = make("div", { class: "bands charts" }, ...stages.map((each) => each.element), outputRow);
   /** @param {Answer} row @param {ReturnType<typeof sweep>} sweep */
@@ -146,7 +153,7 @@ function bandsOf(layout, control, onWalk) {
       part.mark(x(row.query));
     }
     output.paint(row.weights, values, row.output);
-    stages[2].setNote(`softmax: total ${decimals(row.weights.reduce((a, b) => a + b, 0))}`);
+    stages[2].setNote(fill(SHARED.softmax_sum, { sum: decimals(row.weights.reduce((a, b) => a + b, 0)) }));
     put(shared, { text: describeSharing(row.weights) });
   };
   /** @param {number} key */
@@ -173,7 +180,9 @@ function drawPooling(context) {
     const pointed = target.pointed();
     const key = pointed ?? row.weights.indexOf(Math.max(...row.weights));
     bands.point(key);
-    answer.set(`${pointed === null ? "Largest weight at " : ""}${describeKey(layout, row, key)}`, pointed !== null);
+    const description = describeKey(layout, row, key);
+    const isPointed = pointed !== null;
+    answer.set(isPointed ? description : fill(TEXT.largest_weight_at, { key: description }), isPointed);
   };
   const paint = () => {
     const now = rowOf(model);
@@ -185,7 +194,7 @@ function drawPooling(context) {
     table.paint(row);
     read();
   };
-  const note = make("small", { text: "how far from the query a key still counts" });
+  const note = make("small", { text: TEXT.width_note });
   const settings = [{ name: "width", element: settingRow(controls.width, note) }];
   const { first, more } = arrangeControls(model.get("action"), settings);
   const root = make("div", {}, ...first, bands.element, answer.element, folds(...more, table.element));

@@ -22,6 +22,7 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
+from attnbook.messages import Messages
 from attnbook.pooling import pool
 from attnbook.scoring import gaussian_score
 from attnbook.weighting import masked_softmax
@@ -29,6 +30,7 @@ from attnbook.weighting import masked_softmax
 if TYPE_CHECKING:
     from jaxtyping import Float
 
+TEXT = Messages(__file__)
 MOST_LISTED = 4  # keys that the text spells out
 
 
@@ -153,10 +155,9 @@ class PoolingFigure(Figure):
         output = decimals(self.output.item())
         ranked = sorted(range(len(weights)), key=lambda i: -weights[i])[:MOST_LISTED]
         return [
-            f"PoolingFigure: Gaussian scores, width {_format_width(self.width)}, "
-            f"query {self.query:.10g}",
-            f"output {output}, {_describe_sharing(weights)}",
-            "heaviest keys:",
+            TEXT("title", width=_format_width(self.width), query=f"{self.query:.10g}"),
+            TEXT("output_and_sharing", output=output, sharing=_describe_sharing(weights)),
+            TEXT("heaviest_keys"),
             *(self._describe_key(i, weights[i]) for i in ranked),
         ]
 
@@ -164,9 +165,15 @@ class PoolingFigure(Figure):
         key, value = self.points[i]
         # One digit more than a step of the query needs.
         position = f"{round(key, 1 - math.floor(math.log10(self.axis[2]))):.15g}"
-        return (
-            f"  {self.key_name} {position}: weight {decimals(weight)}, {self.value_name} {value:g}"
+        text = TEXT(
+            "key_in_list",
+            name=self.key_name,
+            key=position,
+            weight=decimals(weight),
+            value_name=self.value_name,
+            value=f"{value:g}",
         )
+        return f"  {text}"
 
 
 def _check(keys: Tensor, values: Tensor) -> None:
@@ -248,6 +255,4 @@ def _describe_sharing(weights: list[float]) -> str:
     """Describe the entropy: the number of keys that would share the weight evenly."""
     bits = -sum(weight * math.log2(weight) for weight in weights if weight)
     count = f"{2**bits:.1f}"
-    if count == "1.0":
-        return "as if one key had all the weight"
-    return f"as if {count} keys shared the weight evenly"
+    return TEXT("one_key_has_all") if count == "1.0" else TEXT("keys_share", count=count)

@@ -4,7 +4,9 @@
 import { curve, dotAt, fromTop, plot, segment, ticks } from "../shared/axes.js";
 import { short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 const FLOOR = -4.5; // the score three widths away, where little weight is left
 const PARABOLA = Array.from({ length: 49 }, (_, i) => i / 24 - 1);
@@ -109,8 +111,9 @@ export function valuePicture(layout) {
 /** A slider for the keyboard: keys may be too close for buttons. @param {Layout} layout @param {(key: number) => void} onPoint */
 export function keyWalk({ keys, names, formatKey }, onPoint) {
   const range = { min: 0, max: keys.length - 1, step: 1, value: 0 };
-  const walk = make("input", { type: "range", class: "key-walk", "aria-label": "key", ...range });
-  const updateText = () => put(walk, { "aria-valuetext": `${names[0]} ${formatKey(keys[Number(walk.value)])}` });
+  const walk = make("input", { type: "range", class: "key-walk", "aria-label": TEXT.key_slider, ...range });
+  const describe = (/** @type {number} */ key) => fill(TEXT.key_slider_value, { name: names[0], key: formatKey(key) });
+  const updateText = () => put(walk, { "aria-valuetext": describe(keys[Number(walk.value)]) });
   const point = () => {
     updateText();
     onPoint(Number(walk.value));
@@ -123,15 +126,17 @@ export function keyWalk({ keys, names, formatKey }, onPoint) {
 
 /** The numbers behind the picture, from left to right. @param {Layout} layout */
 export function numbersOf({ points, names, order }) {
-  const heads = ["point", ...names, "score", "weight"];
+  const heads = [TEXT.table_point, ...names, TEXT.table_score, TEXT.table_weight];
   const rows = [...points.map((_, i) => tableRow(heads.length - 1, i)), totalRow(heads.length - 1)];
   const caption = make("caption");
   const element = foldedTables([titledTable(caption, heads, rows)]);
   /** @param {Answer} row */
   const paint = ({ query, width, scores, weights, output }) => {
-    put(caption, { text: `width ${short(width)}; last row: the query and its output` });
-    points.forEach((point, i) => rows[i].set(`point ${order[i]}`, [...point, scores[i], weights[i]]));
-    rows[rows.length - 1].set("output", [query, output, "", weights.reduce((a, b) => a + b, 0)]);
+    put(caption, { text: fill(TEXT.table_caption, { width: short(width) }) });
+    points.forEach((point, i) =>
+      rows[i].set(fill(TEXT.table_row, { number: order[i] }), [...point, scores[i], weights[i]]),
+    );
+    rows[rows.length - 1].set(TEXT.output, [query, output, "", weights.reduce((a, b) => a + b, 0)]);
   };
   return { element, paint };
 }

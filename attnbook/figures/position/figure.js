@@ -3,9 +3,12 @@
 /** @import { Fixed, Pose, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { chart, clocks, formatSum, numberTables } from "./pieces.js";
 import { pose, sweep } from "./rotation.js";
 
@@ -14,25 +17,25 @@ const MOST_TERMS = 4; // in a written sum
 /** The names of the figure's parts. @param {Fixed} fixed */
 export function wordsOf({ query }) {
   return query.length
-    ? { names: ["query", "key"], dot: "query · key", note: "p - q: below 0, the key comes later" }
-    : { names: ["p", "q"], dot: "dot product", note: "p - q: how far apart they are" };
+    ? { names: [TEXT.query, TEXT.key], dot: TEXT.query_times_key, note: TEXT.distance_note_rotary }
+    : { names: ["p", "q"], dot: SHARED.dot_product, note: TEXT.distance_note };
 }
 
 /** The dot product as a sum. @param {string} name @param {Pose} pose */
 export function sentence(name, { products, dot }) {
-  const sum = products.length > MOST_TERMS ? `sum of ${products.length} pairs` : formatSum(products);
+  const sum = products.length > MOST_TERMS ? fill(TEXT.sum_of_pairs, { count: products.length }) : formatSum(products);
   return `${name} = ${products.length > 1 ? `${sum} ≈ ` : ""}${formatSum([dot])}`;
 }
 
 /** One moves both positions, the other their distance. @param {Fixed} fixed @param {number} positions @param {(changes: Partial<Traits>) => void} set */
 function sliders(fixed, positions, set) {
   const { names, note } = wordsOf(fixed);
-  const both = slider("move both positions", { min: 0, max: positions - 1, step: 1 }, (start) => set({ start }));
+  const both = slider(TEXT.move_both_positions, { min: 0, max: positions - 1, step: 1 }, (start) => set({ start }));
   const range = { min: -fixed.reach, max: fixed.reach, step: 1 };
   const far = slider("distance", range, (distance) => set({ distance }));
   const numbers = names.map(() => make("span"));
   const ends = names.map((text, side) => make("span", {}, make("b", { text, class: `side-${side}` }), numbers[side]));
-  const title = make("div", { class: "both" }, make("b", { text: "Move both" }), ...ends);
+  const title = make("div", { class: "both" }, make("b", { text: TEXT.move_both }), ...ends);
   const notes = [far.label, make("small", { text: note })];
   const rows = [
     stage("", { className: "axis", about: [title], picture: [both.input] }),

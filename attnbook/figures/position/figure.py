@@ -18,12 +18,14 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
+from attnbook.messages import Messages
 from attnbook.position import rotary_encoding, sinusoidal_encoding
 
 if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
+TEXT = Messages(__file__)
 LARGEST_SIZE = 16
 MOST = 1024  # positions
 REACH = 24  # the largest distance
@@ -151,7 +153,7 @@ class PositionFigure(Figure):
 
     def _lines(self) -> list[str]:
         p, q = _find_positions(self.start, self.distance)
-        kind, first, second = ("rotary", "query", "key") if self.query else ("sinusoidal", "p", "q")
+        first, second = (TEXT("query"), TEXT("key")) if self.query else ("p", "q")
         vectors, products = self.vectors.tolist(), self.dot_products
         distances = range(-MOST_LISTED if self.query else 0, MOST_LISTED + 1)
         along = [
@@ -159,12 +161,15 @@ class PositionFigure(Figure):
             for d in distances
         ]
         return [
-            f"PositionFigure: {kind}, size {self.size}, p = {p}, q = {q}",
+            TEXT("title_rotary" if self.query else "title_sinusoidal", size=self.size, p=p, q=q),
             f"{first}: {_format_row(vectors[0])}",
             f"{second}: {_format_row(vectors[1])}",
-            f"dot product: {decimals(products.sum().item())}, of its pairs "
-            f"{_format_row(products.tolist())}",
-            f"at distances {distances[0]} to {MOST_LISTED}: {_format_row(along)}",
+            TEXT(
+                "dot_product_and_pairs",
+                dot=decimals(products.sum().item()),
+                pairs=_format_row(products.tolist()),
+            ),
+            TEXT("at_distances", low=distances[0], high=MOST_LISTED, dots=_format_row(along)),
         ]
 
 

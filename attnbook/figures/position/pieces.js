@@ -5,8 +5,11 @@ import { curve, dotAt, fromLeft, fromTop, plot, ruler, segment, ticks } from "..
 import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { span } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
 import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { distancesOf, sweep } from "./rotation.js";
 
 const FACE = 44; // of 50: the length of the longest hand
@@ -62,7 +65,7 @@ function clock(pair, scale) {
   const box = { viewBox: "-50 -50 100 100", class: "clock", "aria-hidden": true };
   const picture = make("svg:svg", box, face, slice, ...hands.map((one) => one.element));
   const cells = [0, 1].map(() => [make("span"), make("span")]);
-  const [title, adds] = [make("small", { text: `pair ${pair}` }), make("span", { class: "adds" })];
+  const [title, adds] = [make("small", { text: fill(TEXT.pair, { pair }) }), make("span", { class: "adds" })];
   const rows = cells.map((numbers) => make("div", {}, ...numbers));
   const element = make("div", { class: "pair" }, title, picture, ...rows, adds);
   /** @param {Pose} pose */
@@ -86,13 +89,13 @@ export function clocks(first, names) {
   const rows = Array.from({ length: Math.ceil(all.length / MOST_CLOCKS) }, (_, row) => {
     const titles = names.map((text, side) => make("b", { text, class: `side-${side}` }));
     const above = [make("span"), make("span")]; // next to the pair's name, and to its clock
-    const last = make("span", { class: "adds", text: "adds" });
+    const last = make("span", { class: "adds", text: TEXT.adds });
     const titleColumn = make("div", { class: "pair" }, ...above, ...titles, last);
     const some = all.slice(row * MOST_CLOCKS, (row + 1) * MOST_CLOCKS);
     const columns = { style: `--pairs: ${Math.min(MOST_CLOCKS, all.length)}` };
     return make("div", { class: "clocks", ...columns }, titleColumn, ...some.map((one) => one.element));
   });
-  const { element } = stage("Vectors", { note: "each pair turns with its position", picture: rows });
+  const { element } = stage(TEXT.vectors, { note: TEXT.vectors_note, picture: rows });
   return { element, paint: (/** @type {Pose} */ pose) => all.forEach((one) => one.paint(pose)) };
 }
 
@@ -101,17 +104,17 @@ export function chart(fixed) {
   const ends = endsOf(fixed);
   const [left, top] = [fromLeft([-fixed.reach, fixed.reach]), fromTop(ends)];
   const [line, dot, below] = [curve("line"), segment("dot"), ruler("below")];
-  const name = make("small", { class: "axis-name", text: "distance p - q" });
+  const name = make("small", { class: "axis-name", text: TEXT.chart_axis });
   const axes = plot("curve", line.element, dot);
   axes.paint(ticks(...ends, 5).map((y) => ({ at: top(y), text: String(y) })));
   below.paint(ticks(-fixed.reach, fixed.reach).map((x) => ({ at: left(x), text: String(x) })));
-  const { element, setNote } = stage("Dot product", { picture: [axes.element, below.element, name] });
+  const { element, setNote } = stage(TEXT.chart, { picture: [axes.element, below.element, name] });
   /** @param {Pose} pose @param {number[]} along */
   const paint = ({ positions: [p, q], dot: now }, along) => {
     line.paint(along.map((y, i) => [left(i - fixed.reach), top(y)]));
     axes.mark(left(p - q));
     put(dot, dotAt(left(p - q), top(now)));
-    setNote(`${decimals(now)} at distance ${p - q}`);
+    setNote(fill(TEXT.dot_at_distance, { dot: decimals(now), distance: p - q }));
   };
   return { element, paint };
 }
@@ -122,15 +125,15 @@ export function numberTables(fixed, names) {
   const rows = [...Array.from({ length: fixed.size }, () => tableRow(3)), totalRow(3)];
   const distances = distancesOf(fixed.reach).map(() => tableRow(1));
   const element = foldedTables([
-    titledTable(caption, ["number", ...names, "product"], rows),
-    titledTable(far, ["distance", "dot product"], distances),
+    titledTable(caption, [TEXT.table_number, ...names, TEXT.table_product], rows),
+    titledTable(far, [TEXT.table_distance, SHARED.dot_product], distances),
   ]);
   /** @param {Pose} pose @param {number[]} along @param {number} start */
   const paint = ({ positions: [p, q], vectors: [a, b], dot }, along, start) => {
     put(caption, { text: `p = ${p}, q = ${q}` });
-    put(far, { text: `at each distance, the earlier position at ${start}` });
+    put(far, { text: fill(TEXT.table_distances_caption, { start }) });
     a.forEach((number, i) => rows[i].set(String(i), [number, b[i], number * b[i]]));
-    rows[fixed.size].set("dot product", ["", "", dot]);
+    rows[fixed.size].set(SHARED.dot_product, ["", "", dot]);
     distances.forEach((row, i) => row.set(String(i - fixed.reach), [along[i]]));
   };
   return { element, paint };

@@ -3,8 +3,10 @@
 /** @import { Answer, AnswerControls, Judgement, Traits } from "./types" */
 
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 const TRIES = 2; // before the reader can ask for the answer
 /** Shown before each option, so that the result does not depend on colour or sight. */
@@ -28,17 +30,18 @@ function isSame(first, second, within) {
 /** Describe each typed number: right, too small or too large. @param {Model<Traits>} model @param {number[]} row */
 function compareNumbers(model, row) {
   const right = /** @type {number[]} */ (model.get("right"));
-  const words = row.map((number, i) => {
-    if (isSame([number], [right[i]], model.get("within"))) return "right";
-    return number < right[i] ? "too small" : "too large";
+  if (row.length === 1) return row[0] < right[0] ? TEXT.too_small : TEXT.too_large;
+  const numbers = row.map((number, i) => {
+    const size = number < right[i] ? "too_small" : "too_large";
+    const result = isSame([number], [right[i]], model.get("within")) ? "right" : size;
+    return fill(TEXT.number_is[result], { name: model.get("labels")[i] });
   });
-  if (row.length === 1) return `Not yet: it is ${words[0]}.`;
-  return `Not yet: ${words.map((word, i) => `${model.get("labels")[i]} is ${word}`).join(", ")}.`;
+  return fill(TEXT.not_yet, { numbers: numbers.join(", ") });
 }
 
 /** Judge an answer. @param {Model<Traits>} model @param {Answer} answer @returns {Judgement} */
 export function judge(model, answer) {
-  if (isSame(answer, model.get("right"), model.get("within"))) return { right: true, message: "Right." };
+  if (isSame(answer, model.get("right"), model.get("within"))) return { right: true, message: TEXT.right };
   const mistake = model.get("wrong_answers").find(([wrong]) => isSame(answer, wrong, model.get("within")));
   if (mistake) return { right: false, message: mistake[1] };
   return { right: false, message: typeof answer === "string" ? "" : compareNumbers(model, answer) };
@@ -85,7 +88,7 @@ function choiceButtons(model) {
 
 /** A field for each number. @param {Model<Traits>} model @returns {AnswerControls} */
 function numberFields(model) {
-  const count = /** @type {number[]} */ (model.get("right")).length;
+  const [ask, count] = [model.get("ask"), /** @type {number[]} */ (model.get("right")).length];
   const labels = count > 1 || model.get("labels").length ? model.get("labels") : [""];
   const inputs = labels.map((label) =>
     make("input", {
@@ -93,11 +96,11 @@ function numberFields(model) {
       inputmode: "text",
       autocomplete: "off",
       size: 7,
-      "aria-label": label ? null : model.get("ask"),
+      "aria-label": label ? null : ask,
     }),
   );
   const named = inputs.map((input, i) => make("label", {}, make("span", { text: labels[i] }), input));
-  const check = make("button", { type: "submit", text: "Check" });
+  const check = make("button", { type: "submit", text: TEXT.check });
   const complaint = make("small", { role: "status" });
   const form = make("form", { novalidate: "" }, ...named, check);
   const tried = make("ol", { class: "tried" });
@@ -113,7 +116,7 @@ function numberFields(model) {
     if (model.get("done")) return;
     const row = inputs.map((input) => readNumber(input.value));
     const unread = row.findIndex(Number.isNaN);
-    put(complaint, { text: unread < 0 ? "" : "A number is missing, such as 3, −0.5 or 2/3." });
+    put(complaint, { text: unread < 0 ? "" : TEXT.number_missing });
     inputs.forEach((input, i) => put(input, { "aria-invalid": Number.isNaN(row[i]) }));
     if (unread >= 0) inputs[unread].focus();
     else addAnswer(model, row);
@@ -140,10 +143,12 @@ function numberFields(model) {
 
 /** The text of the status line. @param {Model<Traits>} model */
 export function statusText(model) {
-  if (model.get("done") === "right") return "Right.";
-  if (model.get("done") === "shown") return `The answer: ${formatAnswer(model, model.get("right"))}.`;
+  if (model.get("done") === "right") return TEXT.right;
+  if (model.get("done") === "shown")
+    return fill(TEXT.answer_shown, { answer: formatAnswer(model, model.get("right")) });
   const last = model.get("tried").at(-1);
-  return last === undefined ? "" : `Not “${formatAnswer(model, last)}”. ${judge(model, last).message}`;
+  if (last === undefined) return "";
+  return fill(TEXT.last_answer_wrong, { answer: formatAnswer(model, last), message: judge(model, last).message });
 }
 
 /** Whether a stored answer is possible for this question. @param {Model<Traits>} model @param {unknown} answer */
@@ -188,7 +193,7 @@ function drawPrediction(context) {
   const name = uniqueName();
   const question = make("p", { id: name, class: "ask" }, ...withCode(model.get("ask")));
   const readout = make("p", { class: "readout", role: "status", tabindex: -1 });
-  const show = make("button", { type: "button", class: "show", text: "Show me" });
+  const show = make("button", { type: "button", class: "show", text: TEXT.show_me });
   show.addEventListener("click", () => {
     setterOf(model)({ done: "shown" });
     readout.focus(); // the button is hidden now

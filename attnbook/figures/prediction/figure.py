@@ -19,8 +19,10 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
+from attnbook.messages import Messages
 from attnbook.renamed import warn_renamed
 
+TEXT = Messages(__file__)
 WITHIN = 0.005  # an answer to two decimals is right
 MOST = 8  # numbers to type
 
@@ -190,7 +192,7 @@ def _static_html(ask: str, options: list[str], labels: Sequence[str]) -> str:
     """
     boxes = [f"<span>{inline(label)}<b></b></span>" for label in labels]
     controls = "".join(f"<p>{inline(option)}</p>" for option in options) or (
-        f"<div>{''.join(boxes)}<span><b>Check</b></span></div>"
+        f"<div>{''.join(boxes)}<span><b>{TEXT('check')}</b></span></div>"
     )
     return f'<div class="attnbook-question"><p>{inline(ask)}</p>{controls}</div>'
 
@@ -201,8 +203,14 @@ def _text_lines(
     answer: Any,  # noqa: ANN401
     mistakes: list[tuple[Any, str]],
 ) -> list[str]:
-    lines = [f"Prediction: {ask}", f"right: {_format(answer, labels)}"]
-    return lines + [f"{_format(wrong, labels)}: {sentence}" for wrong, sentence in mistakes]
+    return [
+        TEXT("title", ask=ask),
+        TEXT("right_answer", answer=_format(answer, labels)),
+        *(
+            TEXT("wrong_answer", answer=_format(wrong, labels), sentence=sentence)
+            for wrong, sentence in mistakes
+        ),
+    ]
 
 
 def _format(answer: Any, labels: Sequence[str]) -> str:  # noqa: ANN401

@@ -5,19 +5,16 @@ import { arrangeControls, folds } from "../shared/arrangement.js";
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
 import { decimals, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
 import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { bandsOf, FEW, halvesOf, SIDES } from "./panels.js";
 
-/** @type {[keyof Measures, string][]} */
-const MEASURES = [
-  ["variance", "variance of the scores"],
-  ["largest", "largest weight"],
-  ["entropy", "entropy"],
-  ["slopes", "reaction of weights to scores: sum of slopes"],
-];
+const MEASURES = /** @type {[keyof Measures, string][]} */ (Object.entries(TEXT.measures));
 
 /**
  * The positions of the names of the two lines, so that both can be read: each above its line's end,
@@ -57,9 +54,9 @@ function chart(halves, sizes, queries, onChoose) {
       style: `--end: ${ends[side]}; --other: ${Math.min(...ends)}`,
     }),
   );
-  const { element } = stage("Largest weight", {
-    note: queries > 1 ? `average of ${queries} queries` : "",
-    about: [control.label, make("small", { text: "d: numbers in each query and key" })],
+  const { element } = stage(TEXT.chart, {
+    note: queries > 1 ? fill(TEXT.chart_note, { count: queries }) : "",
+    about: [control.label, make("small", { text: TEXT.d_note })],
     picture: [
       make("div", { class: "sweep-box" }, picture, vertical.element, ...names),
       make("div", { class: sizes.length > FEW ? "axis crowded" : "axis" }, below.element, control.input),
@@ -98,12 +95,21 @@ function numberTables(labels, halves, sizes) {
       halves[step].map((h) => h.measures.largest),
     ),
   );
-  const now = titledTable(caption, ["key", ...columns("score", "weight")], keyRows, measureRows);
-  const sweep = titledTable(make("caption", { text: "at each d" }), ["d", ...columns("largest weight")], sizeRows);
+  const now = titledTable(
+    caption,
+    [SHARED.table_key, ...columns(SHARED.table_score, SHARED.table_weight)],
+    keyRows,
+    measureRows,
+  );
+  const sweep = titledTable(
+    make("caption", { text: TEXT.table_sizes_caption }),
+    ["d", ...columns(TEXT.measures.largest)],
+    sizeRows,
+  );
   const element = foldedTables([now, sweep]);
   /** @param {Half[]} both @param {number} query @param {number} d */
   const paint = (both, query, d) => {
-    put(caption, { text: `query ${query} at d = ${d}; below, averages over all queries` });
+    put(caption, { text: fill(TEXT.table_caption, { query, d }) });
     labels.forEach((label, i) =>
       keyRows[i].set(
         label,
@@ -111,7 +117,7 @@ function numberTables(labels, halves, sizes) {
       ),
     );
     const sums = both.map((h) => h.weights[query].reduce((a, b) => a + b, 0));
-    keyRows[keyRows.length - 1].set("total", ["", sums[0], "", sums[1]]);
+    keyRows[keyRows.length - 1].set(SHARED.table_total, ["", sums[0], "", sums[1]]);
     MEASURES.forEach(([key, text], i) => {
       const pair = both.map((h) => h.measures[key]);
       const cells = pair.flatMap((number) => (key === "variance" ? [number, ""] : ["", number]));
@@ -123,10 +129,12 @@ function numberTables(labels, halves, sizes) {
 
 /** Which query the bars belong to. @param {number} count @param {(query: number) => void} onChoose */
 function queryChoice(count, onChoose) {
-  const options = Array.from({ length: count }, (_, i) => make("option", { value: i, text: `query ${i}` }));
-  const select = make("select", { "aria-label": "query" }, ...options);
+  const options = Array.from({ length: count }, (_, i) =>
+    make("option", { value: i, text: fill(SHARED.query, { number: i }) }),
+  );
+  const select = make("select", { "aria-label": TEXT.choice_of_query }, ...options);
   select.addEventListener("change", () => onChoose(Number(select.value)));
-  const element = make("label", { class: "select-choice" }, make("span", { text: "Bars of" }), select);
+  const element = make("label", { class: "select-choice" }, make("span", { text: TEXT.bars_of }), select);
   /** @param {number} query */
   const paint = (query) => {
     select.value = String(query);
@@ -139,18 +147,18 @@ function drawFigure(context) {
   const { model } = context;
   const [sizes, halves] = [model.get("sizes"), halvesOf(model)];
   const [numQueries, numKeys] = [halves[0][0].scores.length, halves[0][0].scores[0].length];
-  const labels = Array.from({ length: numKeys }, (_, i) => `key ${i}`);
+  const labels = Array.from({ length: numKeys }, (_, i) => fill(SHARED.key, { number: i }));
   const set = setterOf(model);
   const point = (/** @type {number} */ key) => pointed.point(key);
   const bands = bandsOf(labels, numQueries, point);
   const sweep = chart(halves, sizes, numQueries, (d) => set({ d }));
   const tables = numberTables(labels, halves, sizes);
   const choice = queryChoice(numQueries, (query) => set({ query }));
-  const keySlider = slider("key", { min: 0, max: numKeys - 1, step: 1 }, point);
+  const keySlider = slider(TEXT.key, { min: 0, max: numKeys - 1, step: 1 }, point);
   const line = readout();
   const { first, more } = arrangeControls(model.get("action"), [
     ...(numQueries > 1 ? [{ name: "query", element: choice.element }] : []),
-    { name: "key", element: make("div", {}, keySlider.label, keySlider.input) },
+    { name: TEXT.key, element: make("div", {}, keySlider.label, keySlider.input) },
   ]);
   const all = make("div", { class: numKeys > FEW ? "bands many" : "bands" }, sweep.element, ...bands.elements);
   const shown = () => {
@@ -162,11 +170,11 @@ function drawFigure(context) {
     const { both, query } = shown();
     const [weights] = both.map((half) => half.weights[query]);
     const key = answered ?? weights.indexOf(Math.max(...weights));
-    const texts = both.map(
-      ({ scores, weights }, side) =>
-        `${SIDES[side].formula} score ${decimals(scores[query][key])}, weight ${decimals(weights[query][key])}`,
-    );
-    line.set(`${labels[key]}: ${texts.join("; ")}`, answered !== null);
+    const [plain, scaled] = both.map(({ scores, weights }, side) => {
+      const numbers = { score: decimals(scores[query][key]), weight: decimals(weights[query][key]) };
+      return fill(TEXT.half_numbers, { formula: SIDES[side].formula, ...numbers });
+    });
+    line.set(fill(TEXT.key_numbers, { key: labels[key], plain, scaled }), answered !== null);
     keySlider.set(key, String(key));
   };
   const paint = () => {

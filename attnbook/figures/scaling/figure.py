@@ -18,6 +18,7 @@ from attnbook.figures.shared.base import (
     numbers,
     stylesheet,
 )
+from attnbook.messages import Messages
 from attnbook.scoring import dot_score
 from attnbook.weighting import masked_softmax
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
+TEXT = Messages(__file__)
 LARGEST_SIZE = 1024
 MOST = 32  # queries, and keys
 HEAD_SIZE = 64  # the initial d: the size of one head in the Transformer
@@ -137,13 +139,18 @@ class ScalingFigure(Figure):
             self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
-        lines = [f"ScalingFigure: d = {self.d}"]
+        lines = [TEXT("title", d=self.d)]
         for formula, scaled in (("q · k", False), ("q · k / √d", True)):
             texts = {name: decimals(m) for name, m in self.measures(scaled=scaled).items()}
             lines.append(
-                f"{formula}: variance of the scores {texts['variance']}, "
-                f"largest weight {texts['largest weight']}, entropy {texts['entropy']} bits, "
-                f"slopes {texts['slopes']}"
+                TEXT(
+                    "half_measures",
+                    formula=formula,
+                    variance=texts["variance"],
+                    largest=texts["largest weight"],
+                    entropy=texts["entropy"],
+                    slopes=texts["slopes"],
+                )
             )
         return lines
 

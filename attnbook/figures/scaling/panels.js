@@ -5,7 +5,10 @@ import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, MOST_NAMED, span, stack } from "../shared/key_axis.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 export const SIDES = [
   { name: "plain", formula: "q · k", divisor: () => 1 },
@@ -16,17 +19,16 @@ export const FEW = 8; // numbers of an axis that fit on a phone
 // What is printed about scores and weights: averages over the queries.
 /** @type {Row[]} */
 const ROWS = [
-  { text: "variance of the scores", format: ({ variance }) => decimals(variance) },
-  { text: "largest weight", format: ({ largest }) => decimals(largest) },
-  { text: "entropy", format: (measures) => `${decimals(measures.entropy)} bits` },
-  { text: "as if evenly shared by", format: (measures) => describeEntropy(measures.entropy) },
-  { text: "reaction of weights", meaning: "to scores: sum of slopes", format: ({ slopes }) => decimals(slopes) },
+  { text: TEXT.measures.variance, format: ({ variance }) => decimals(variance) },
+  { text: TEXT.measures.largest, format: ({ largest }) => decimals(largest) },
+  { text: TEXT.measures.entropy, format: (measures) => fill(TEXT.bits, { entropy: decimals(measures.entropy) }) },
+  { text: TEXT.evenly_shared, format: (measures) => describeEntropy(measures.entropy) },
+  { text: TEXT.reaction, meaning: TEXT.reaction_meaning, format: ({ slopes }) => decimals(slopes) },
 ];
 
 /** The entropy as the number of keys that would share the weight evenly. @param {number} bits */
 export function describeEntropy(bits) {
-  const count = short(2 ** bits);
-  return count === "1" ? "1 key" : `${count} keys`;
+  return fill(SHARED.key_count, { count: Number(short(2 ** bits)) });
 }
 
 // What is shown: pure functions of the model's traits.
@@ -55,7 +57,7 @@ export function halvesOf(model) {
 
 /** The divisor of the scores, in words. @param {string} name of a half @param {number} d */
 export function describeDivisor(name, d) {
-  if (name === "plain") return "as they are";
+  if (name === "plain") return TEXT.not_divided;
   const root = Math.sqrt(d);
   return `√${d} ${Number.isInteger(root) ? "=" : "≈"} ${short(root)}`;
 }
@@ -72,7 +74,7 @@ function barBand(name, count, below) {
   const { element, setNote } = stage(name, { picture: halves, className: "pair" });
   /** @param {number[][]} both @param {Ends} ends @param {string} note */
   const paint = (both, ends, note) => {
-    setNote(`${note} from ${short(ends[0])} to ${short(ends[1])}`);
+    setNote(note);
     both.forEach((numbers, side) => drawn[side].paint(numbers, ends));
   };
   return { element, paint };
@@ -95,7 +97,8 @@ function measureRows(queries) {
     const paint = (both) => both.forEach((measures, side) => put(picture[side], { text: format(measures) }));
     return { element, paint };
   });
-  const heading = queries > 1 ? [make("div", { class: "note", text: `Average of all ${queries} queries` })] : [];
+  const heading =
+    queries > 1 ? [make("div", { class: "note", text: fill(TEXT.average_of_all, { count: queries }) })] : [];
   return {
     elements: [...heading, ...rows.map(({ element }) => element)],
     paint: (/** @type {Measures[]} */ both) => rows.forEach((row) => row.paint(both)),
@@ -116,16 +119,18 @@ export function bandsOf(labels, queries, onPoint) {
     make("div", { class: `half-title ${name}` }, make("b", { text: formula }), notes[side]),
   );
   const heading = stage("", { picture: titles, className: "pair" });
-  const scoring = barBand("Scoring", count, () => []);
-  const weighting = barBand("Weighting", count, (side) => [totals[side].element, keyNumbers(labels, onPoint)]);
+  const scoring = barBand(SHARED.scoring, count, () => []);
+  const weighting = barBand(SHARED.weighting, count, (side) => [totals[side].element, keyNumbers(labels, onPoint)]);
   const measures = measureRows(queries);
   const elements = [heading.element, scoring.element, weighting.element, ...measures.elements];
   /** @param {Half[]} both @param {number} query @param {number} d */
   const paint = (both, query, d) => {
     const [scores, weights] = [both.map((half) => half.scores[query]), both.map((half) => half.weights[query])];
     SIDES.forEach(({ name }, side) => put(notes[side], { text: describeDivisor(name, d) }));
-    scoring.paint(scores, span(scores.flat()), `of query ${query},`);
-    weighting.paint(weights, [0, 1], "total 1,");
+    const ends = span(scores.flat());
+    const note = fill(TEXT.scores_note, { query, low: short(ends[0]), high: short(ends[1]) });
+    scoring.paint(scores, ends, note);
+    weighting.paint(weights, [0, 1], TEXT.weights_note);
     totals.forEach((total, side) => total.paint(weights[side], [0, 1]));
     measures.paint(both.map((half) => half.measures));
   };

@@ -3,12 +3,15 @@
 /** @import { Numeric, Kind, Measure, Section, Step, Traits } from "./types" */
 import { tabs } from "../shared/arrangement.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { stepper } from "../shared/stepper.js";
 import { foldedTables, tableHead } from "../shared/tables.js";
 import { axisPosition, formatNumber, indexedName, indexOf, sized } from "./layout.js";
 import { describeMeeting, productOf } from "./matrix_product.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { drawing, legend, measureOf } from "./pieces.js";
 
 const MOST_SIDE_BY_SIDE = 44; // columns of two drawings side by side
@@ -44,7 +47,7 @@ function sourceOf(sections, steps, onChoose) {
   );
   const element = make(
     "div",
-    { class: failed ? "scroll source failed" : "scroll source", tabindex: 0, role: "group", "aria-label": "source" },
+    { class: failed ? "scroll source failed" : "scroll source", tabindex: 0, role: "group", "aria-label": TEXT.source },
     ...blocks,
   );
   /** @type {(typeof rows)[number][number] | null} */
@@ -115,12 +118,12 @@ function tensorsOf(model, meeting, onReadout) {
     note.hidden = !step.note;
     meeting.hidden = !product;
     const panels = [
-      { name: "tensor", element: scroll },
-      ...(product ? [{ name: "row and column", element: product.element }] : []),
+      { name: TEXT.tensor_part, element: scroll },
+      ...(product ? [{ name: TEXT.meeting_part, element: product.element }] : []),
     ];
-    stage.replaceChildren(note, ...tabs("part", panels).elements);
+    stage.replaceChildren(note, ...tabs(TEXT.part, panels).elements);
     if (lists[last].length) point(last, 0, false);
-    else onReadout(`${step.name} ${sized(step)} has no numbers to show`, false);
+    else onReadout(fill(TEXT.no_numbers, { tensor: step.name, shape: sized(step) }), false);
     suppressShortcuts(stage);
   };
   return { element: stage, paint };
@@ -166,7 +169,8 @@ export function describeNumber(shown, from, marked, number) {
   if (isProduct(step)) return `${text} = ${describeMeeting(step, marked[0][0])}`;
   const other = 1 - from;
   if (shown.length < 2 || marked[other].length !== 1) return text;
-  return `${text}; ${from ? "before" : "after"}: ${indexedName(shown[other], marked[other][0])}`;
+  const names = { number: text, other: indexedName(shown[other], marked[other][0]) };
+  return fill(from ? TEXT.number_with_index_before : TEXT.number_with_index_after, names);
 }
 
 /** @param {Numeric} number @param {Kind} kind */
@@ -189,8 +193,8 @@ function stepTable(steps, sections) {
   const table = make(
     "table",
     { class: "step-table" },
-    make("caption", { text: "all steps" }),
-    tableHead(["step", "in", "line", "tensor", "shape"]),
+    make("caption", { text: TEXT.step_table }),
+    tableHead([TEXT.table_step, TEXT.table_function, TEXT.table_line, TEXT.table_tensor, TEXT.table_shape]),
     make("tbody", {}, ...rows),
   );
   /** @param {number} index */
@@ -205,7 +209,7 @@ function numberTable(model) {
   /** @type {Step | null} */
   let shown = null;
   /** @param {Step} step */
-  const fill = (step) => {
+  const build = (step) => {
     const numbers = model.get("numbers")[step.numbers] ?? [];
     const width = step.shape.at(-1) ?? 1;
     const leading = step.shape.slice(0, -1);
@@ -235,11 +239,11 @@ function numberTable(model) {
     table.setAttribute("aria-busy", String(large));
     // Thousands of cells would delay the slider, so they are made once it has stopped.
     if (large) waiting = setTimeout(finish, PAUSE, step);
-    else fill(step);
+    else build(step);
   };
   /** @param {Step} step */
   const finish = (step) => {
-    fill(step);
+    build(step);
     table.setAttribute("aria-busy", "false");
   };
   const stop = () => clearTimeout(waiting);
@@ -260,7 +264,8 @@ function drawShape(context) {
   const tensors = tensorsOf(model, meeting, line.set);
   const [list, numbers] = [stepTable(steps, sections), numberTable(model)];
   const tables = foldedTables([numbers.table, meeting, list.table]);
-  const about = model.get("remark") ? [make("p", { class: "note", text: model.get("remark") })] : [];
+  const remark = model.get("remark");
+  const about = remark ? [make("p", { class: "note", text: remark })] : [];
   const elements = [control.element, source.element, ...about, tensors.element, line.element, tables];
   const paintTables = () => {
     list.paint(model.get("step"));
@@ -268,7 +273,7 @@ function drawShape(context) {
   };
   const paint = () => {
     const [number, step] = [model.get("step"), steps[model.get("step")]];
-    control.paint(number, `${number} of ${last}`);
+    control.paint(number, fill(SHARED.step_of, { step: number, last }));
     control.input.setAttribute("aria-valuetext", `${number}: ${step.name} ${sized(step)}`);
     source.paint(step);
     tensors.paint(step);

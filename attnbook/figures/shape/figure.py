@@ -10,11 +10,12 @@ import traitlets
 
 from attnbook.figures.shape.number_origins import Number, steps_as_data
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
+from attnbook.messages import Messages
 from attnbook.tracing import Step, Trace
 
+TEXT = Messages(__file__)
 MOST_NUMBERS, MOST_AXES = 4096, 5
 NUM_LISTED = 3  # numbers of a tensor in the text
-ADVICE = "use smaller sizes"
 
 
 class ShapeFigure(Figure):
@@ -88,7 +89,7 @@ class ShapeFigure(Figure):
             self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        yield f"ShapeFigure: step {self.step} of {len(self.steps) - 1}"
+        yield TEXT("title", step=self.step, last=len(self.steps) - 1)
         before = None
         for index, step in enumerate(self.steps):
             if step["section"] != before:
@@ -96,8 +97,8 @@ class ShapeFigure(Figure):
             before = step["section"]
             formula = self._describe_formula(step)
             shape = describe_shape(step["shape"], step["symbols"])
-            text = f"{step['name']} {shape}{formula}{self._list_numbers(step)}"
-            yield f"{index:4} line {step['line']}: {text}"
+            tensor = f"{step['name']} {shape}{formula}{self._list_numbers(step)}"
+            yield f"{index:4} {TEXT('step_in_list', line=step['line'], tensor=tensor)}"
         yield from self._list_errors()
         if self.remark:
             yield self.remark
@@ -118,13 +119,15 @@ class ShapeFigure(Figure):
             for line in section["lines"]:
                 text = " ".join(text for kind, text in line["notes"] if kind == "error")
                 if text:
-                    yield f"{section['title']}, line {line['number']}: {text}"
+                    yield TEXT(
+                        "error_in_list", function=section["title"], line=line["number"], error=text
+                    )
 
 
 def describe_shape(shape: list[int], symbols: list[str]) -> str:
     """Write a shape with its names and its numbers: "(batch 2, heads 3, 4)"."""
     sizes = [
-        ("ragged" if size == -1 else symbol) if symbol == str(size) else f"{symbol} {size}"
+        (TEXT("ragged") if size == -1 else symbol) if symbol == str(size) else f"{symbol} {size}"
         for size, symbol in zip(shape, symbols, strict=True)
     ]
     return f"({', '.join(sizes)})"
@@ -153,7 +156,8 @@ def _check_trace(trace: Trace) -> list[Step]:
         found = f"got {step.name} of shape {step.shape} in line {step.line} of {step.title}"
         if math.prod(step.shape) > MOST_NUMBERS:
             raise ValueError(
-                f"trace must hold tensors of at most {MOST_NUMBERS} numbers, {found}; {ADVICE}"
+                f"trace must hold tensors of at most {MOST_NUMBERS} numbers, {found}; "
+                "use smaller sizes"
             )
         if len(step.shape) > MOST_AXES:
             raise ValueError(f"trace must hold tensors of at most {MOST_AXES} axes, {found}")

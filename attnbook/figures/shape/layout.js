@@ -2,6 +2,8 @@
 /** @import { Point } from "../shared/types" */
 /** @import { BlockLabel, Numeric, Kind, Layout, Shaped } from "./types" */
 import { decimals } from "../shared/controls.js";
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 export const LEVELS = 16; // shades on either side of zero
 export const RAGGED = -1; // means a size that differs from row to row
@@ -92,7 +94,7 @@ export function indexedName(step, flatIndex) {
 
 /** The name of an axis: its symbol, or its number where it has none. @param {Shaped} step @param {number} axis */
 export function axisName({ shape, symbols }, axis) {
-  return symbols[axis] === String(shape[axis]) ? `axis ${axis}` : symbols[axis];
+  return symbols[axis] === String(shape[axis]) ? fill(TEXT.axis, { number: axis }) : symbols[axis];
 }
 
 /** A position along an axis: "heads 2", "axis 1: 2". @param {Shaped} step @param {number} axis @param {number} at */
@@ -109,7 +111,7 @@ export function sized({ shape, symbols }) {
 
 /** A size in words. @param {number} size */
 export function sizeOf(size) {
-  return size === RAGGED ? "ragged" : String(size);
+  return size === RAGGED ? TEXT.ragged : String(size);
 }
 
 /** A number in words: an integer as it is, others with three decimals. @param {Numeric} number @param {Kind} kind */

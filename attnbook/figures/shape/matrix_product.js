@@ -4,8 +4,10 @@
 import { sumText } from "../shared/contributions.js";
 import { decimals } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import { tableRow } from "../shared/tables.js";
 import { GAP, indexOf, layoutOf } from "./layout.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { cellOutline, cellShapes, frames, line } from "./pieces.js";
 
 /**
@@ -66,8 +68,8 @@ export function productOf(step, numbers, table) {
   const point = (flatIndex) => {
     const found = meetingOf(step, flatIndex);
     const left = `${first.name}${formatIndex(found.rows.index)}`;
-    const above = `${second.name}${formatIndex(found.columns.index)}${product.turned ? ", transposed" : ""}`;
-    put(words, { text: `Left: ${left}. Above: ${above}. Row · column:` });
+    const above = `${second.name}${formatIndex(found.columns.index)}`;
+    put(words, { text: fill(product.turned ? TEXT.factors_second_transposed : TEXT.factors, { left, above }) });
     put(sum, { text: meeting.point(found) });
     picture.point(found, flatIndex);
   };
@@ -122,7 +124,7 @@ function meetingTable({ product }, numbers, table) {
   const length = product.first.shape.at(-1) ?? 0;
   const lines = [length, length, length, 1].map((count) => tableRow(count));
   table.replaceChildren(
-    make("caption", { text: "row and column of the number" }),
+    make("caption", { text: TEXT.meeting_table }),
     make("tbody", {}, ...lines.map((it) => it.element)),
   );
   /** @param {Meeting} found */
@@ -132,7 +134,7 @@ function meetingTable({ product }, numbers, table) {
     const products = row.map((number, k) => number * column[k]);
     const total = products.reduce((a, b) => a + b, 0);
     const sum = total / Math.sqrt(product.divisor);
-    const names = [found.rowName, found.columnName, "products", `their sum${over(product)}`];
+    const names = [found.rowName, found.columnName, TEXT.products, `${TEXT.their_sum}${over(product)}`];
     [row, column, products, [sum]].forEach((numbers, i) => lines[i].set(names[i], numbers));
     const root = product.divisor > 1 ? `, ${decimals(total)}${over(product)} = ${decimals(sum)}` : "";
     return `${sumText(row, column, total)}${root}`;

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from attnbook.figures.shape.products import Product, Products
+from attnbook.messages import Messages
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from attnbook.tracing import Step
 
+TEXT = Messages(__file__)
 Number = float | str
 """A JSON value; text where JSON or JavaScript would lose the number."""
 DIGITS = 9  # of a number in single precision
@@ -153,7 +155,7 @@ def steps_as_data(
 
 
 def _product_note(made: Product | None) -> str:
-    return f"A matrix product: {made.formula}." if made else ""
+    return TEXT("matrix_product", formula=made.formula) if made else ""
 
 
 def _find_all_scales(unique: list[tuple[str, tuple[Number, ...]]]) -> list[float]:
@@ -198,7 +200,7 @@ class Origins:
         """Find the step that a step's numbers come from, or -1, and a note; then store the step."""
         self.earlier.append(now)
         if now.numbers is None:
-            return -1, "Its numbers cannot be drawn."
+            return -1, TEXT("cannot_be_drawn")
         # Booleans in another order prove nothing.
         key = _key(now) if now.kind == "bool" else (now.kind, _sorted(now.numbers))
         candidates = self.by_numbers.setdefault(key, [])
@@ -214,12 +216,14 @@ class Origins:
         other = self.earlier[index]
         how = _compare_steps(now, other)
         if how == "order" and other.step.shape == now.step.shape:
-            return -1, f"The same as {_describe_step(other.step)}."
+            return -1, TEXT("same_as", tensor=_describe_step(other.step))
         if not how:
             return -1, ""
-        where = "the same order: only the shape is new" if how == "order" else "another order"
-        count = f"The {len(now.numbers or [])} numbers of {_describe_step(other.step)}"
-        return index, f"{count}, in {where}."
+        return index, TEXT(
+            "same_order" if how == "order" else "other_order",
+            count=len(now.numbers or []),
+            tensor=_describe_step(other.step),
+        )
 
 
 def _key(each: StepNumbers) -> tuple[str, tuple[Number, ...]]:
@@ -233,4 +237,6 @@ def _compare_steps(now: StepNumbers, other: StepNumbers) -> str:
 
 
 def _describe_step(step: Step) -> str:
-    return f"the return of {step.title.split(',')[0]}" if step.name == "return" else step.name
+    if step.name != "return":
+        return step.name
+    return TEXT("return_of", function=step.title.split(",")[0])

@@ -2,6 +2,7 @@
 /** @import { Point } from "../shared/types" */
 /** @import { BlockLabel, Numeric, Layout, Measure, Step } from "./types" */
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
 import {
   axisName,
   blockLabels,
@@ -13,6 +14,7 @@ import {
   layoutOf,
   sized,
 } from "./layout.js";
+import TEXT from "./messages.json" with { type: "json" };
 
 const MOST_PRINTED = 256; // integers that are printed in their cells
 const [NARROW, LOW] = [250, 160]; // px that the cells have on a phone
@@ -121,7 +123,7 @@ function axesLine(step, unnamed) {
   const parts = [
     ...(last > 0 ? [`↓ ${axisName(step, last - 1)}`] : []),
     ...(last >= 0 ? [`→ ${axisName(step, last)}`] : []),
-    ...(unnamed ? [`side by side: ${unnamed}`] : []),
+    ...(unnamed ? [fill(TEXT.side_by_side, { axis: unnamed })] : []),
   ];
   return make("div", { class: "axes-line" }, ...parts.map((text) => make("span", { text })));
 }
@@ -154,7 +156,7 @@ export function drawing(step, numbers, rows, onPoint) {
   const viewBox = `0 0 ${layout.columns} ${layout.rows}`;
   const picture = make("svg:svg", { viewBox, "aria-hidden": true }, ...content, frames(layout), mark);
   const labels = isPrinted(step, numbers) ? printed(layout, numbers) : [];
-  const name = `numbers of ${step.name} ${sized(step)}; arrow keys point at one`;
+  const name = fill(TEXT.cells, { tensor: step.name, shape: sized(step) });
   const cells = make(
     "div",
     { class: "tensor-cells", tabindex: 0, role: "group", "aria-label": name },
@@ -233,13 +235,13 @@ export function legend(step, numbers) {
       make("i"),
     ),
     make("span", { text: formatNumber(scale, kind) }),
-    ...odd.flatMap((level) => [swatch(level), make("span", { text: formatNumber(level, "float") })]),
+    ...odd.flatMap((level) => [swatch(level), make("span", { text: formatNumber(level, kind) })]),
   );
 }
 
 /** A cell of a colour. @param {string} level */
 function swatch(level) {
   const sign = SIGNS[level] ? [make("svg:path", { ...line, class: `sign ${level}`, d: SIGNS[level]([0, 0]) })] : [];
-  const fill = make("svg:path", { d: cellOutline([0, 0], 0.03), fill: colorOf(level) });
-  return make("svg:svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": true }, fill, ...sign);
+  const cell = make("svg:path", { d: cellOutline([0, 0], 0.03), fill: colorOf(level) });
+  return make("svg:svg", { class: "swatch", viewBox: "0 0 1 1", "aria-hidden": true }, cell, ...sign);
 }

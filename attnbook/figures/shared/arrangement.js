@@ -1,6 +1,7 @@
 // Which controls are seen first, and which part of a figure a phone shows.
 import { button } from "./controls.js";
 import { make } from "./elements.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 /**
  * The controls that the action asks for, and the others in one row that folds.
@@ -15,7 +16,7 @@ export function arrangeControls(action, controls, main = []) {
   const [first, others] = [controls.filter(isAsked), controls.filter((control) => !isAsked(control))];
   const elements = others.map(({ element }) => element);
   const more = others.length
-    ? [make("details", { class: "more-controls" }, make("summary", { text: "More controls" }), ...elements)]
+    ? [make("details", { class: "more-controls" }, make("summary", { text: SHARED.more_controls }), ...elements)]
     : [];
   return { first: first.map(({ element }) => element), more };
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -13,13 +14,17 @@ import torch
 import traitlets
 
 from attnbook.colors import css_variables
+from attnbook.messages import Messages, read_table
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 FOLDER = Path(__file__).parents[1]
-IMPORT = re.compile(r'^import [^;]*? from "(\.\.?/[^"]*)";\n', re.MULTILINE)
+IMPORT = re.compile(
+    r'^import ([^;]*?) from "(\.\.?/[^"]*)"(?: with \{ type: "json" \})?;\n', re.MULTILINE
+)
 MOST = 256
+SHARED = Messages(__file__)
 
 
 class Figure(anywidget.AnyWidget):
@@ -56,13 +61,20 @@ class Figure(anywidget.AnyWidget):
 
 
 def module(name: str) -> str:
-    """Join a JavaScript file and what it imports into the one module that a figure must be."""
+    """Join a JavaScript file and what it imports into the one module that a figure must be.
+
+    A table of messages becomes a constant; all files that import it give it the same name.
+    """
     texts: dict[Path, str] = {}
 
     def add(file: Path) -> None:
         text = file.read_text("utf-8")
-        for imported in IMPORT.findall(text):
-            if (path := (file.parent / imported).resolve()) not in texts:
+        for names, imported in IMPORT.findall(text):
+            path = (file.parent / imported).resolve()
+            if path.suffix == ".json":
+                table = json.dumps(read_table(path), ensure_ascii=False)
+                texts[path] = f"const {names} = {table};\n"
+            elif path not in texts:
                 add(path)
         texts[file] = IMPORT.sub("", text)
 

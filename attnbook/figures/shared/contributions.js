@@ -2,6 +2,8 @@
 import { decimals, short } from "./controls.js";
 import { make, put } from "./elements.js";
 import { stack } from "./key_axis.js";
+import { fill } from "./messages.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 /** @import { Ends } from "./types" */
 
@@ -51,7 +53,7 @@ export function contributions(name, count, domain) {
       weights.map((weight, key) => weight * values[key]),
       ends,
     );
-    put(range, { text: ` from ${short(ends[0])} to ${short(ends[1])}` });
+    put(range, { text: ` ${fill(SHARED.output_range, { low: short(ends[0]), high: short(ends[1]) })}` });
     put(number, { text: decimals(output) });
     put(sum, { text: sumText(weights, values, output) });
   };

@@ -1,6 +1,8 @@
 // Pieces that the figures share: native controls and number formats.
 /** @import { Slider } from "./types" */
 import { make } from "./elements.js";
+import { fill } from "./messages.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 /** Three decimals, but a plain 0 for an exact zero. @param {number} number */
 export function decimals(number) {
@@ -16,7 +18,8 @@ export function short(number) {
 
 /** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
 export function joinWithAnd(things) {
-  return things.length < 2 ? things.join() : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+  if (things.length < 2) return things.join();
+  return fill(SHARED.joined_with_and, { others: things.slice(0, -1).join(", "), last: things[things.length - 1] });
 }
 
 /** A vector in brackets. @param {number[]} vector */

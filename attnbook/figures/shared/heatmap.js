@@ -1,5 +1,6 @@
 // A heatmap of weights: a row per query, a column per key, and what its shades mean.
 import { make, put, stretched } from "./elements.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 const SHADES = 100; // a weight of 1 is this shade
 const MOST_NARROW = 20; // names of columns that fit on a phone
@@ -64,7 +65,7 @@ function weightScale() {
   return make(
     "div",
     { class: "weight-scale", "aria-hidden": true },
-    make("span", { text: "weight 0" }),
+    make("span", { text: SHARED.weight_scale_start }),
     make("i"),
     make("span", { text: "1" }),
   );
@@ -94,7 +95,14 @@ export function paintNames(axis, names, chosen, keys) {
  *   instance; `over` is drawn over the cells; `scale` is false where the cells show no weights. Without `rowNames`,
  *   the map is hidden from screen readers.
  */
-export function heatmap({ rows = "queries", columns = "keys", onChoose, rowNames, over = [], scale = true } = {}) {
+export function heatmap({
+  rows = SHARED.queries,
+  columns = SHARED.keys,
+  onChoose,
+  rowNames,
+  over = [],
+  scale = true,
+} = {}) {
   const cells = heatCells();
   const axisTitle = make("small", { class: "heat-titles", text: `${rows} ↓ ${columns} →`, "aria-hidden": true });
   const columnNames = make("div", { class: "heat-columns", "aria-hidden": true });

@@ -3,6 +3,8 @@
 /** @import { Ends } from "./types" */
 import { walkAlong } from "./controls.js";
 import { make, put, stretched } from "./elements.js";
+import { fill } from "./messages.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
 const MOST_COLOURS = 8; // with more, one sequential scale
@@ -24,7 +26,8 @@ export function keyColor(index, count) {
 /** What fits below the axis: names without “key”, where there are many. @param {string} label @param {number} count */
 export function shortName(label, count) {
   if (count > MOST_NAMED) return "";
-  return count > 6 ? label.replace(/^key (?=\d+$)/, "") : label;
+  const number = /\d*$/.exec(label)?.[0] ?? "";
+  return count > 6 && label === fill(SHARED.key, { number }) ? number : label;
 }
 
 /** A key's box; of many keys a polygon, which moves without recomputing styles. @param {number} index @param {number} count */
@@ -126,5 +129,5 @@ export function keyButtons(labels, onPoint) {
     }),
   );
   walkAlong(buttons, onPoint);
-  return make("div", { class: "keys per-key", role: "group", "aria-label": "keys" }, ...buttons);
+  return make("div", { class: "keys per-key", role: "group", "aria-label": SHARED.keys }, ...buttons);
 }

@@ -1,5 +1,6 @@
 // Scripts that a page loads only when they are needed. Each registers what it exports in `window.attnbookLate`.
 /** @import { Runner } from "./types" */
+import SHARED from "./messages.json" with { type: "json" };
 
 /** @typedef {NonNullable<Window["attnbookLate"]>} Late */
 
@@ -20,7 +21,7 @@ function load(name) {
     script.addEventListener("load", () => done());
     script.addEventListener("error", () => {
       requests.delete(name); // the next touch tries again
-      fail(new Error("a part of this page cannot be loaded"));
+      fail(new Error(SHARED.part_not_loaded));
     });
     document.head.append(script);
   });
@@ -32,7 +33,7 @@ export async function loadScript(name) {
   requests.set(name, request);
   await request;
   const loaded = window.attnbookLate?.[name];
-  if (!loaded) throw new Error("a part of this page is damaged");
+  if (!loaded) throw new Error(SHARED.part_damaged);
   return loaded;
 }
 

@@ -1,9 +1,6 @@
 // A stage of attention: its name and a note to the left of its picture; on narrow pages above it.
 import { make, put } from "./elements.js";
 
-/** What a query without any visible key shows, in place of its total. */
-export const EMPTY_ROW = "nothing to attend to: output 0";
-
 /**
  * @param {string} name "Scoring", "Weighting" or "Pooling", or what else the band shows
  * @param {{

@@ -1,6 +1,7 @@
 // Steps: Back, Next and Play next to a slider.
 import { button, slider } from "./controls.js";
 import { make, put } from "./elements.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 const PACE = 900; // ms for each step of Play
 
@@ -11,7 +12,7 @@ export function stepper(name, onStep, max = 0) {
   const stop = () => {
     clearInterval(timer);
     timer = 0;
-    put(play, { text: "Play" });
+    put(play, { text: SHARED.play });
   };
   const go = (/** @type {number} */ to) => {
     if (to >= 0 && to <= last && to !== step) onStep(to);
@@ -21,19 +22,19 @@ export function stepper(name, onStep, max = 0) {
     onStep(to);
   });
   // Never disabled: a disabled button would lose the focus.
-  const [back, next] = ["Back", "Next"].map((text, i) =>
+  const [back, next] = [SHARED.back, SHARED.next].map((text, i) =>
     button(text, () => {
       stop();
       go(step + (i ? 1 : -1));
     }),
   );
-  const play = button("Play", () => {
+  const play = button(SHARED.play, () => {
     if (timer) {
       stop();
       return;
     }
     if (step === last) go(0);
-    put(play, { text: "Stop" });
+    put(play, { text: SHARED.stop });
     timer = window.setInterval(() => {
       // Nobody watches a figure that has left the page; at the last step `paint` stops.
       if (!element.isConnected || still.matches) stop();

@@ -2,6 +2,7 @@
 /** @import { Row } from "./types" */
 import { decimals } from "./controls.js";
 import { make, put } from "./elements.js";
+import SHARED from "./messages.json" with { type: "json" };
 
 /** A row of table cells; numbers carry their full precision. @param {number} count @param {number | null} key @returns {Row} */
 export function tableRow(count, key = null) {
@@ -56,6 +57,6 @@ export function titledTable(caption, names, ...groups) {
  * @param {Element[]} tables
  */
 export function foldedTables(tables) {
-  const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "numbers" }, ...tables);
-  return make("details", { class: "data-tables" }, make("summary", { text: "Show numbers" }), group);
+  const group = make("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": SHARED.numbers }, ...tables);
+  return make("details", { class: "data-tables" }, make("summary", { text: SHARED.show_numbers }), group);
 }

@@ -4,6 +4,8 @@ import { columnsFor, isRightToLeft, visible } from "./characters.js";
 import { decimals, walkAlong } from "./controls.js";
 import { make, put, suppressShortcuts } from "./elements.js";
 import { heatmap } from "./heatmap.js";
+import { fill } from "./messages.js";
+import SHARED from "./messages.json" with { type: "json" };
 import { pointing, readout } from "./pointing.js";
 import { stage } from "./stage.js";
 import { stepper } from "./stepper.js";
@@ -18,7 +20,7 @@ export function peakOf(weights) {
 }
 
 /** A character that a sentence names. @param {string} character */
-export const quoted = (character) => `“${visible(character)}”`;
+export const quoted = (character) => fill(SHARED.quoted, { text: visible(character) });
 
 /**
  * A function that calls `build` only when its arguments differ from the last ones.
@@ -41,7 +43,7 @@ function ifChanged(build) {
  */
 function outputBand(onStep, label, otherName) {
   const row = make("div", { class: "output-row", dir: "ltr" });
-  const { element } = stage("Output", { about: [label], picture: [row] });
+  const { element } = stage(SHARED.bands_output, { about: [label], picture: [row] });
   const build = ifChanged(
     (
       /** @type {string[]} */ output,
@@ -61,8 +63,10 @@ function outputBand(onStep, label, otherName) {
       const cells = differs.map((isOther, step) => {
         const [above, shown] = [visible(other?.[step] ?? ""), { class: isOther ? "differs" : null }];
         if (step >= output.length) return make("span", shown, ...pile(above, make("span", { text: "·" })));
-        const was = isOther ? `${otherName}: ${above ? `“${above}”` : "nothing"}` : "";
-        const name = [`step ${step}: ${quoted(output[step])}`, details[step], was].filter(Boolean).join(", ");
+        const character = above ? fill(SHARED.quoted, { text: above }) : SHARED.nothing;
+        const was = isOther ? fill(SHARED.other_output, { name: otherName, character }) : "";
+        const start = fill(SHARED.step_character, { step, character: quoted(output[step]) });
+        const name = [start, details[step], was].filter(Boolean).join(", ");
         // Not focusable, because the slider reaches the same steps by keyboard.
         const attributes = { ...shown, type: "button", tabindex: -1, "aria-label": name };
         const letter = make("bdi", { text: visible(output[step]) });
@@ -70,7 +74,7 @@ function outputBand(onStep, label, otherName) {
         button.addEventListener("click", () => onStep(step));
         return button;
       });
-      const names = make("span", { class: "row-names" }, ...pile(otherName, make("span"), "in %"));
+      const names = make("span", { class: "row-names" }, ...pile(otherName, make("span"), SHARED.in_percent));
       row.replaceChildren(...cells, ...(output.length ? [names] : []));
       suppressShortcuts(row);
     },
@@ -83,8 +87,8 @@ function outputBand(onStep, label, otherName) {
   return { element, paint };
 }
 
-/** A character, under a bar for its weight. @param {string} text @param {number} position @param {string} action of a click; "" for none */
-function column(text, position, action) {
+/** A character, under a bar for its weight. @param {string} text @param {number} position @param {boolean} canHide whether a click hides it */
+function column(text, position, canHide) {
   const [bar, peakName, bracket] = ["bar", "peak-name", "bracket"].map((name) => make("span", { class: name }));
   const letter = make("bdi", { text: visible(text) });
   const element = make(
@@ -94,7 +98,7 @@ function column(text, position, action) {
       class: "column",
       "data-key": position,
       tabindex: position ? -1 : 0,
-      "aria-label": `${action}character ${position}, ${quoted(text)}`,
+      "aria-label": fill(canHide ? SHARED.hide_character : SHARED.character, { position, character: quoted(text) }),
     },
     make("span", { class: "track", "aria-hidden": true }, bar, peakName),
     letter,
@@ -105,7 +109,7 @@ function column(text, position, action) {
     // Not its height, which would lay out the page again.
     put(bar, { style: `scale: 1 ${weight.toFixed(4)}` });
     put(peakName, { text: isPeak ? decimals(weight) : "" });
-    if (action) put(element, { "aria-pressed": isHidden });
+    if (canHide) put(element, { "aria-pressed": isHidden });
     const [start, end] = span ?? [0, 0];
     const isGold = start <= position && position < end;
     const ends = `${position === start ? " first" : ""}${position === end - 1 ? " last" : ""}`;
@@ -123,22 +127,21 @@ function column(text, position, action) {
  * @param {TextBandsOptions & {onPoint: (position: number) => void, onBuild: () => void}} options
  */
 function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
-  const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": "characters of the text" });
+  const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": SHARED.characters_of_text });
   const order = make("p", { class: "note" });
-  const { element } = stage("Weighting", { note, about, picture: [columns, order] });
+  const { element } = stage(SHARED.weighting, { note, about, picture: [columns, order] });
   /** @type {ReturnType<typeof column>[]} */
   let parts = [];
   const build = ifChanged((/** @type {string[]} */ text) => {
-    parts = text.map((each, i) => column(each, i, onHide ? "hide " : ""));
+    parts = text.map((each, i) => column(each, i, Boolean(onHide)));
     const buttons = parts.map((part) => part.element);
     columns.replaceChildren(...buttons);
     walkAlong(buttons, onPoint);
     if (onHide) buttons.forEach((button, i) => button.addEventListener("click", () => onHide(i)));
     const [wide, narrow] = most.map((each) => columnsFor(text.length, each));
     put(columns, { style: `--wide: ${wide}; --narrow: ${narrow}` });
-    const reordered = "Written from right to left; here its characters are in reading order, from left to right.";
-    const hint = "Click a character to hide or show it.";
-    put(order, { text: [onHide ? hint : "", isRightToLeft(text) ? reordered : ""].filter(Boolean).join(" ") });
+    const notes = [onHide ? SHARED.click_hides_character : "", isRightToLeft(text) ? SHARED.right_to_left : ""];
+    put(order, { text: notes.filter(Boolean).join(" ") });
     suppressShortcuts(columns);
     onBuild();
   });
@@ -154,9 +157,9 @@ function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
 
 /** The weights of all steps. @param {(step: number) => void} onStep @param {string} note @param {Element[]} over */
 function mapBand(onStep, note, over) {
-  const map = heatmap({ rows: "output", columns: "text", onChoose: onStep, over });
+  const map = heatmap({ rows: SHARED.map_rows, columns: SHARED.map_columns, onChoose: onStep, over });
   const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale"), make("span", { text: note })];
-  const { element } = stage("All steps", { about, picture: [map.element] });
+  const { element } = stage(SHARED.bands_all_steps, { about, picture: [map.element] });
   /** @param {Translation} now */
   const paint = ({ text, output, weights, step, hidden = [] }) => {
     element.hidden = !output.length;
@@ -175,7 +178,7 @@ function mapBand(onStep, note, over) {
 /** Score and weight of each character at the chosen step. */
 function stepTable() {
   const caption = make("caption");
-  const element = titledTable(caption, ["character", "score", "weight"], []);
+  const element = titledTable(caption, [SHARED.table_character, SHARED.table_score, SHARED.table_weight], []);
   /** @type {Row[]} */
   let rows = [];
   const build = ifChanged((/** @type {number} */ count, /** @type {number} */ others) => {
@@ -185,12 +188,13 @@ function stepTable() {
   });
   /** @param {Translation} now */
   const paint = ({ text, output, scores, weights, step, hidden = [], inside = [] }) => {
-    put(caption, { text: `step ${step}, ${quoted(output[step])}: score and weight of each character of the text` });
+    put(caption, { text: fill(SHARED.step_table_caption, { step, character: quoted(output[step]) }) });
     const total = weights[step].reduce((sum, weight) => sum + weight, 0);
-    const others = [...inside, { name: "total", weight: total }];
+    const others = [...inside, { name: SHARED.table_total, weight: total }];
     build(text.length, others.length);
     text.forEach((each, i) => {
-      const name = `${i}: ${visible(each)}${hidden.includes(i) ? " (hidden)" : ""}`;
+      const names = { position: i, character: visible(each) };
+      const name = fill(hidden.includes(i) ? SHARED.table_row_hidden : SHARED.table_row, names);
       rows[i].set(name, [scores[step][i], weights[step][i]]);
     });
     others.forEach(({ name, weight }, i) => rows[text.length + i].set(name, ["", weight]));
@@ -200,10 +204,10 @@ function stepTable() {
 
 /** The score and the weight of one character. @param {Translation} now @param {number} key */
 function describeKey({ text, scores, weights, step, hidden = [] }, key) {
-  const name = `${quoted(text[key])} at position ${key}`;
-  if (hidden.includes(key)) return `At step ${step}, ${name} is hidden: its weight is 0.`;
+  const where = { step, character: quoted(text[key]), position: key };
+  if (hidden.includes(key)) return fill(SHARED.character_is_hidden, where);
   const [score, weight] = [scores[step][key], weights[step][key]].map(decimals);
-  return `At step ${step}, ${name} has the score ${score} and the weight ${weight}.`;
+  return fill(SHARED.character_has_weight, { ...where, score, weight });
 }
 
 /** Steps, bands, what the figure says of a step, and its numbers. @param {TextBandsOptions} options */
@@ -231,8 +235,9 @@ export function textBands(options) {
     now = shown;
     const { output, step, field } = shown;
     const last = Math.max(0, output.length - 1);
-    steps.paint(step, output.length ? `${step} of ${last}` : "none", last);
-    const value = [`${step} of ${last}: ${quoted(output[step] ?? "")}`, field].filter(Boolean).join(", ");
+    steps.paint(step, output.length ? fill(SHARED.step_of, { step, last }) : SHARED.no_step, last);
+    const start = fill(SHARED.step_of_with_character, { step, last, character: quoted(output[step] ?? "") });
+    const value = [start, field].filter(Boolean).join(", ");
     if (output.length) steps.input.setAttribute("aria-valuetext", value);
     for (const band of bands) band.paint(shown);
     numbers.hidden = !output.length;

@@ -2,6 +2,8 @@
 /** @import { Model, RenderContext, TrainedTraits } from "./types" */
 import { make, put, uniqueName } from "./elements.js";
 import { canLoadScript, loadScript } from "./lazy_scripts.js";
+import { fill } from "./messages.js";
+import SHARED from "./messages.json" with { type: "json" };
 import { batchPaints, mountFigure } from "./mount.js";
 
 const NEAR = "300px"; // from the view
@@ -34,7 +36,7 @@ export function textField({ read, refusal, onInput, repaint }) {
     }
     last = text;
     const wrong = Boolean(problem) || isWrong;
-    put(status, { text: problem ? `${problem} Still shown: ${shown}` : note, class: wrong ? "wrong" : "" });
+    put(status, { text: problem ? fill(SHARED.still_shown, { problem, shown }) : note, class: wrong ? "wrong" : "" });
     put(input, { "aria-invalid": wrong });
     return Boolean(problem);
   };
@@ -57,7 +59,7 @@ function requestModel(model, figure, { open, onLoad, onFail }) {
     try {
       engine = open(/** @type {Packed} */ (packed));
     } catch {
-      throw new Error("a part of this page is damaged");
+      throw new Error(SHARED.part_damaged);
     }
     isLoaded = true;
     observer.disconnect();
@@ -142,7 +144,7 @@ export function drawTrained(context, { traits, open, parts }) {
       soon();
     },
     onFail(problem) {
-      why = `The model cannot be loaded, so what was computed before stays: ${problem}.`;
+      why = fill(SHARED.model_not_loaded, { problem });
       soon();
     },
   });

@@ -1,6 +1,7 @@
 // Where the reader types a date, or chooses an example.
 import { make } from "../shared/elements.js";
 import { textField } from "../shared/trained.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { refusal, textOf } from "./words.js";
 
 /**
@@ -14,15 +15,15 @@ export function field(examples, characters, onInput, repaint) {
   const typed = textField({ read, refusal: refuse, onInput, repaint });
   typed.input.dir = "auto";
   const options = examples.map((text) => make("option", { value: text, text: `\u2068${text}\u2069` }));
-  const select = make("select", {}, make("option", { value: "", text: "choose …" }), ...options);
-  const choice = make("label", {}, make("span", { text: "or an example" }), select);
+  const select = make("select", {}, make("option", { value: "", text: TEXT.choose_example }), ...options);
+  const choice = make("label", {}, make("span", { text: TEXT.or_example }), select);
   choice.hidden = !examples.length;
   select.addEventListener("change", () => {
     if (!select.value) return;
     typed.input.value = select.value;
     typed.type(select.value);
   });
-  const label = make("label", {}, make("span", { text: "your date" }), typed.input);
+  const label = make("label", {}, make("span", { text: TEXT.your_date }), typed.input);
   const element = make("div", { class: "translator-field" }, label, choice, typed.status);
   let last = "";
   /** @param {string} text @param {string} shown @param {string} note */

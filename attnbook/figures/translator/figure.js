@@ -3,16 +3,17 @@
 /** @import { Seen, Traits, Translator } from "./types" */
 import { button } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
 import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 import { textBands } from "../shared/text_bands.js";
 import { drawTrained, newestData } from "../shared/trained.js";
 import { field } from "./field.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { opened, translated } from "./model.js";
 import { certainty, describeStep, objection, probable, productOf, readingOf, verdict } from "./words.js";
 
-const ALWAYS =
-  "The model writes something for any text: it cannot refuse. A high probability does not mean that the output is right.";
 const TRAITS = ["text", "hidden", "step", "shown"];
 
 /** What Python stored, if it belongs to the chosen values. @param {Model<Traits>} model @returns {Seen | null} */
@@ -37,13 +38,14 @@ function toggled(hidden, position) {
 
 /** How probable each written character was, and all of them. */
 function probabilityTable() {
-  const caption = make("caption", { text: "output: probability of each character when the model wrote it" });
-  const element = titledTable(caption, ["character", "probability"], []);
+  const caption = make("caption", { text: TEXT.probability_table });
+  const element = titledTable(caption, [SHARED.table_character, TEXT.table_probability], []);
   const paint = (/** @type {Seen} */ { reading: { output, probabilities } }) => {
     const rows = [...probabilities, productOf(probabilities)].map((each, i) => {
       const row = i < probabilities.length ? tableRow(1) : totalRow(1);
-      const names = [...output.map((character, step) => `${step}: ${character}`), "end"].slice(0, probabilities.length);
-      row.set(names[i] ?? "product", [each]);
+      const written = output.map((character, step) => fill(SHARED.table_row, { position: step, character }));
+      const names = [...written, TEXT.table_end].slice(0, probabilities.length);
+      row.set(names[i] ?? TEXT.table_product, [each]);
       return row.element;
     });
     element.tBodies[0].replaceChildren(...rows);
@@ -60,19 +62,19 @@ function parts(model, repaint) {
     if (text !== model.get("text")) set({ hidden: [], text });
   };
   const typed = field(model.get("examples"), characters, onInput, repaint);
-  const showAll = button("show all", () => model.get("hidden").length && set({ hidden: [] }), "control show-all");
+  const showAll = button(TEXT.show_all, () => model.get("hidden").length && set({ hidden: [] }), "control show-all");
   const [written, sure, wrong] = ["verdict", "sure", "wrong"].map((name) => make("span", { class: name }));
   const answer = make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong);
   const probabilities = probabilityTable();
   const bands = textBands({
     onStep: (step) => set({ step }),
     onHide: (position) => set({ hidden: toggled(model.get("hidden"), position) }),
-    otherName: "before",
-    note: "a full column is 1",
+    otherName: TEXT.output_before,
+    note: SHARED.full_column,
     about: [showAll],
     most: [28, 12],
     answer: [answer],
-    tables: [probabilities.element, make("p", { class: "note", text: ALWAYS })],
+    tables: [probabilities.element, make("p", { class: "note", text: TEXT.always_writes })],
   });
   const newest = newestData(
     () => [model.get("text"), model.get("hidden")],
@@ -103,7 +105,7 @@ function parts(model, repaint) {
       step,
       sentence: describeStep(seen.reading, step),
       other: seen.whole,
-      details: seen.reading.probabilities.map((each) => `probability ${probable(each)}`),
+      details: seen.reading.probabilities.map((each) => fill(TEXT.step_probability, { probability: probable(each) })),
       below: seen.reading.output.map((_, i) => (100 * seen.reading.probabilities[i]).toFixed(0)),
       inside: [],
     });

@@ -11,7 +11,6 @@ from attnbook.figures.shared.base import check_count, decimals, module, styleshe
 from attnbook.figures.shared.trained import TrainedFigure
 from attnbook.figures.translator.packing import packed, translator_of
 from attnbook.figures.translator.reading import (
-    NOTHING,
     certainty,
     compute_stored,
     objection,
@@ -19,10 +18,12 @@ from attnbook.figures.translator.reading import (
     read,
     verdict,
 )
+from attnbook.messages import Messages
 
 if TYPE_CHECKING:
     from attnbook.figures.translator.reading import Reading
 
+TEXT = Messages(__file__)
 MOST = 64  # characters: twice the longest date that was learned
 SPACE = "␣"
 
@@ -145,8 +146,8 @@ class TranslatorFigure(TrainedFigure):
 
     def _lines(self) -> Iterator[str]:
         shown, text = self.shown, self.text
-        yield f"TranslatorFigure: {self.name}"
-        yield f"{text} -> {shown['output'] or f'({NOTHING})'}"
+        yield TEXT("title", name=self.name)
+        yield f"{text} -> {shown['output'] or TEXT('no_output')}"
         if self.hidden:
             yield verdict(text, self.hidden, shown["output"], shown["whole"])
         reading = self.reading
@@ -154,9 +155,15 @@ class TranslatorFigure(TrainedFigure):
         yield f"{certainty(probabilities)} {objection(reading.output)}".rstrip()
         for step, weights in enumerate(reading.weights.tolist()):
             peak = weights.index(max(weights))
-            seen = f"most weight on {_quote(text[peak])} at {peak}, {decimals(weights[peak])}"
-            wrote = f"{_quote(shown['output'][step])}, probability {probable(probabilities[step])}"
-            yield f"{step:4} {wrote}: {seen if any(weights) else 'nothing is left to attend to'}"
+            line = TEXT(
+                "step_in_list" if any(weights) else "step_in_list_without_weight",
+                character=_quote(shown["output"][step]),
+                probability=probable(probabilities[step]),
+                peak=_quote(text[peak]),
+                position=peak,
+                weight=decimals(weights[peak]),
+            )
+            yield f"{step:4} {line}"
 
 
 def _quote(character: str) -> str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
+from attnbook.figures.shared.base import SHARED
 from attnbook.figures.translator.packing import translator_of
+from attnbook.messages import Messages
 from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.interventions import without
 from attnbook.models.vocabulary import END
@@ -21,9 +23,9 @@ if TYPE_CHECKING:
     from jaxtyping import Float
     from torch import Tensor
 
+TEXT = Messages(__file__)
 DIGITS = 5  # of the numbers that a page shows until its model is there
 NAMED = 3  # pieces in a sentence
-NOTHING = "nothing"
 
 
 class Reading(NamedTuple):
@@ -85,18 +87,20 @@ def _round_all(numbers: list[float]) -> list[float]:
 def probable(probability: float) -> str:
     """A probability with three digits; no uncertain one as 0 or 1."""
     if probability < 0.0005:
-        return "below 0.001"
-    return "above 0.999" if probability > 0.9995 else f"{probability:.3f}"
+        return TEXT("almost_impossible")
+    return TEXT("almost_certain") if probability > 0.9995 else f"{probability:.3f}"
 
 
 def certainty(probabilities: Sequence[float]) -> str:
     """How probable the output is to the model, its end included."""
-    return f"Probability of this output: {probable(math.prod(probabilities))}."
+    return TEXT("certainty", probability=probable(math.prod(probabilities)))
 
 
 def objection(output: str) -> str:
     """What is wrong with an output that is no date, which its probability does not show."""
-    return "" if is_date(output) else f"{output or NOTHING} is not a real date."
+    if is_date(output):
+        return ""
+    return TEXT("no_date", output=output or SHARED("nothing"))
 
 
 def is_date(text: str) -> bool:
@@ -113,21 +117,22 @@ def is_date(text: str) -> bool:
 def names_of(text: str, hidden: Sequence[int]) -> str:
     """The hidden characters in a sentence: neighbours as one piece; of many pieces the count."""
     runs = groupby(range(len(text)), lambda i: i in hidden)
-    pieces = [f"“{''.join(text[i] for i in run)}”" for gone, run in runs if gone]
+    pieces = ["".join(text[i] for i in run) for gone, run in runs if gone]
     if len(pieces) > NAMED:
-        return f"{len(hidden)} of its characters"
-    *names, last = pieces
-    return f"{', '.join(names)} and {last}" if names else last
+        return TEXT("many_hidden", count=len(hidden))
+    *names, last = (SHARED("quoted", text=piece) for piece in pieces)
+    return SHARED("joined_with_and", others=", ".join(names), last=last) if names else last
 
 
 def verdict(text: str, hidden: Sequence[int], output: str, whole: str) -> str:
     """Whether the answer changes without the hidden characters."""
-    wrote = output or NOTHING
+    outputs = {"output": output or SHARED("nothing"), "whole": whole or SHARED("nothing")}
     if not hidden:
-        return f"It writes {wrote}."
-    left = f"Without {names_of(text, hidden)}"
+        return TEXT("writes", **outputs)
+    same = output == whole
     if len(hidden) == len(text):
-        left = "With nothing left to attend to"
-    if output == whole:
-        return f"{left} it still writes {wrote}."
-    return f"{left} it writes {wrote} instead of {whole or NOTHING}."
+        return TEXT("nothing_left_same_output" if same else "nothing_left_other_output", **outputs)
+    characters = names_of(text, hidden)
+    return TEXT(
+        "without_same_output" if same else "without_other_output", **outputs, characters=characters
+    )

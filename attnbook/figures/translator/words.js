@@ -1,11 +1,14 @@
 // The translator figure's sentences of a typed text, an answer and a step: pure functions.
 /** @import { Reading, Stored } from "./types" */
 import { decimals, joinWithAnd } from "../shared/controls.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { peakOf, quoted } from "../shared/text_bands.js";
+import TEXT from "./messages.json" with { type: "json" };
 import { weightsOf } from "./model.js";
 
 export const MOST = 64; // characters: twice the longest date that was learned
-const [NAMED, NOTHING] = [3, "nothing"];
+const NAMED = 3; // pieces in a sentence
 
 /** What is typed, as the model reads it: letters in one piece, plain blanks. @param {string} typed @param {string} characters that it knows */
 export function textOf(typed, characters) {
@@ -17,13 +20,13 @@ export function textOf(typed, characters) {
 export function refusal(typed, characters) {
   const text = [...textOf(typed, characters)];
   const wrong = [...new Set(text.filter((character) => !characters.includes(character)))];
-  if (!text.length) return "Type a date, as people write it.";
+  if (!text.length) return TEXT.nothing_typed;
   if (wrong.length) {
     const named = wrong.slice(0, NAMED).map(quoted);
-    const rest = wrong.length > NAMED ? [`${wrong.length - NAMED} more`] : [];
-    return `The model does not know ${joinWithAnd([...named, ...rest])}: no date that it learned from contains that.`;
+    const rest = wrong.length > NAMED ? [fill(TEXT.more_unknown, { count: wrong.length - NAMED })] : [];
+    return fill(TEXT.unknown_characters, { characters: joinWithAnd([...named, ...rest]) });
   }
-  if (text.length > MOST) return `The figure takes at most ${MOST} characters, but there are ${text.length}.`;
+  if (text.length > MOST) return fill(TEXT.too_many_characters, { most: MOST, count: text.length });
   return "";
 }
 
@@ -36,17 +39,19 @@ export function namesOf(text, hidden) {
     if (hidden.includes(i - 1)) pieces[pieces.length - 1] += character;
     else pieces.push(character);
   });
-  if (pieces.length > NAMED) return `${hidden.length} of its characters`;
-  return joinWithAnd(pieces.map((piece) => `“${piece}”`));
+  if (pieces.length > NAMED) return fill(TEXT.many_hidden, { count: hidden.length });
+  return joinWithAnd(pieces.map((piece) => fill(SHARED.quoted, { text: piece })));
 }
 
 /** Whether the answer changes without the hidden characters. @param {Reading} reading @param {string[]} before */
 export function verdict({ text, hidden, output }, before) {
-  const [wrote, whole] = [output.join("") || NOTHING, before.join("") || NOTHING];
-  if (!hidden.length) return `It writes ${wrote}.`;
-  const left = hidden.length === text.length ? "With nothing left to attend to" : `Without ${namesOf(text, hidden)}`;
-  if (wrote === whole) return `${left} it still writes ${wrote}.`;
-  return `${left} it writes ${wrote} instead of ${whole}.`;
+  const outputs = { output: output.join("") || SHARED.nothing, whole: before.join("") || SHARED.nothing };
+  if (!hidden.length) return fill(TEXT.writes, outputs);
+  const isSame = outputs.output === outputs.whole;
+  if (hidden.length === text.length)
+    return fill(isSame ? TEXT.nothing_left_same_output : TEXT.nothing_left_other_output, outputs);
+  const characters = namesOf(text, hidden);
+  return fill(isSame ? TEXT.without_same_output : TEXT.without_other_output, { ...outputs, characters });
 }
 
 /** The probability of all that is written, its end included. @param {number[]} probabilities */
@@ -54,13 +59,13 @@ export const productOf = (probabilities) => probabilities.reduce((product, each)
 
 /** A probability with three digits; no uncertain one as 0 or 1. @param {number} probability */
 export function probable(probability) {
-  if (probability < 0.0005) return "below 0.001";
-  return probability > 0.9995 ? "above 0.999" : probability.toFixed(3);
+  if (probability < 0.0005) return TEXT.almost_impossible;
+  return probability > 0.9995 ? TEXT.almost_certain : probability.toFixed(3);
 }
 
 /** How probable the output is to the model. @param {Reading} reading */
 export function certainty({ probabilities }) {
-  return `Probability of this output: ${probable(productOf(probabilities))}.`;
+  return fill(TEXT.certainty, { probability: probable(productOf(probabilities)) });
 }
 
 /** Whether a text is YYYY-MM-DD and a day of the calendar. @param {string} text */
@@ -73,16 +78,17 @@ export function isDate(text) {
 /** What is wrong with an output that is no date, which its probability does not show. @param {Reading} reading */
 export function objection({ output }) {
   const text = output.join("");
-  return isDate(text) ? "" : `${text || NOTHING} is not a real date.`;
+  return isDate(text) ? "" : fill(TEXT.no_date, { output: text || SHARED.nothing });
 }
 
 /** Where a step attended. @param {Reading} reading @param {number} step */
 export function describeStep({ text, output, weights, probabilities }, step) {
-  if (!output.length) return "The model wrote nothing for this text.";
+  if (!output.length) return SHARED.nothing_written;
   const peak = peakOf(weights[step]);
-  const wrote = `Step ${step} writes “${output[step]}”, probability ${probable(probabilities[step])}`;
-  if (peak < 0) return `${wrote}, with nothing left to attend to: its context is 0.`;
-  return `${wrote}. Most weight is on ${quoted(text[peak])} at ${peak}: ${decimals(weights[step][peak])}.`;
+  const wrote = { step, character: output[step], probability: probable(probabilities[step]) };
+  if (peak < 0) return fill(TEXT.step_without_weight, wrote);
+  const most = { peak: quoted(text[peak]), position: peak, weight: decimals(weights[step][peak]) };
+  return fill(TEXT.step, { ...wrote, ...most });
 }
 
 /** What Python stored, as if the page had translated it. @param {Stored} stored @returns {Reading} */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists
 from attnbook.practice.judge.data import data_of
 from attnbook.practice.judge.reading import class_name, to_plain_value
@@ -22,6 +23,7 @@ from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_task
 from attnbook.practice.task import Bug, Case, Function, Task
 
+TEXT = Messages(__file__)
 # Kinds of problems that explain themselves.
 NEEDS_NO_NAME = ("call", ENDLESS, UNREADABLE, "returned NoneType")
 # Kinds that no function of ours has unless the machine is at its limits.
@@ -70,7 +72,7 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
         if result.endless:
             return {"refused": result.endless}
         if result.error is not None:
-            return {"refused": f"The result cannot be read: {class_name(result.error)}."}
+            return {"refused": TEXT("cannot_be_read", reason=class_name(result.error))}
         outcome: dict[str, Any] = result.value
         return outcome
 

@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 
+from attnbook.messages import Messages
 from attnbook.practice.judge.reading import class_name, error_text, is_raised_in_own_code
 from attnbook.practice.judge.run_safely import Stopped, run, session
-from attnbook.practice.judge.verdicts import OWN_FAULTS, Grade
+from attnbook.practice.judge.verdicts import Grade
 from attnbook.practice.judge.world import Names
 from attnbook.practice.registry import find_task
 from attnbook.practice.task import Function, Solution, Task
 
+TEXT = Messages(__file__)
+# What is wrong with a test itself, by the error that it raises or by what it does.
+OWN_FAULTS = TEXT.group("own_faults")
 PARTS = ("__code__", "__defaults__", "__kwdefaults__")  # of a function, that can be assigned
 
 
@@ -108,7 +112,7 @@ def _run_test(test: Function, implementation: Function) -> _TestRun:
         result = run(lambda: _call_test(test, implementation))
     put_back()
     if not result.ended:
-        return _TestRun("it does not end", OWN_FAULTS["does not end"])
+        return _TestRun(TEXT("test_does_not_end"), OWN_FAULTS["endless"])
     if result.error is not None:
         return _TestRun(class_name(result.error), OWN_FAULTS["unreadable"])
     graded: _TestRun = result.value
@@ -141,7 +145,7 @@ def _call_test(test: Function, implementation: Function) -> _TestRun:
     except BaseException as error:  # exit() and skip() are raised, too
         name, text = class_name(error), error_text(error)[:200]
         return _TestRun(f"{name}: {text}" if text else name, _describe_own_fault(error, name))
-    return _TestRun(hint=OWN_FAULTS["False"]) if value is False else _TestRun()
+    return _TestRun(hint=OWN_FAULTS["returns_false"]) if value is False else _TestRun()
 
 
 def _describe_own_fault(error: BaseException, name: str) -> str:

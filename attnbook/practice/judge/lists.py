@@ -5,6 +5,7 @@ data: the outcomes of right code and of each known bug in each case. Below the j
 messages about kinds, sizes, numbers, errors and verdicts.
 """
 
+from attnbook.messages import Messages
 from attnbook.practice.judge import judging
 
 try:
@@ -13,9 +14,10 @@ try:
 except ImportError:
     pass  # in MicroPython
 
+TEXT = Messages(__file__)
 DEEPEST = 20  # lists within lists
-TOO_DEEP = "it has more than 20 lists within lists, or holds itself"
 LARGEST = 10**300  # of a whole number
+SEVERAL = 2  # selects the plural of a word
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
 SAME_ERRORS = {"RecursionError": "RuntimeError"}
@@ -50,7 +52,7 @@ def judge(
         return {"held": found["held"], "case": None, "wrong": "", "bugs": [], "error": None}
     case = found["held"]
     call = as_call(task["called"], task["cases"][case]["arguments"])
-    wrong = f"{found['wrong']} It was called as `{call}`."
+    wrong = found["wrong"] + " " + TEXT("called_as", call=call)
     error = found["outcome"].get("error")
     return {"held": case, "case": case, "wrong": wrong, "bugs": found["bugs"], "error": error}
 
@@ -121,7 +123,7 @@ def outcome_of(
         outcome = {"gives": read(result)}
         now = [read(each) for each in inputs]
     except Unreadable as error:
-        return {"refused": f"The result cannot be read: {error}."}
+        return {"refused": TEXT("cannot_be_read", reason=error)}
     changed = [i for i in range(len(inputs)) if now[i] != arguments[i]]
     if changed:
         outcome["changes"] = changed
@@ -132,12 +134,12 @@ def as_plain(value: Any, depth: int = 0) -> Any:
     """Convert to lists and numbers for JSON; anything else becomes the name of its kind."""
     if isinstance(value, (list, tuple)):
         if depth == DEEPEST:
-            raise Unreadable(TOO_DEEP)
+            raise Unreadable(TEXT("too_deep", most=DEEPEST))
         return [as_plain(each, depth + 1) for each in value]
     if isinstance(value, float) and not abs(value) < float("inf"):
         return {"number": "infinity" if value > 0 else "-infinity" if value < 0 else "NaN"}
     if isinstance(value, int) and not -LARGEST < value < LARGEST:
-        raise Unreadable("one of its whole numbers is larger than any float")
+        raise Unreadable(TEXT("too_large"))
     if value is None or isinstance(value, (bool, int, float)):
         return value
     return {"kind": type(value).__name__}
@@ -148,28 +150,30 @@ def difference(task: dict[str, Any], found: dict[str, Any], right: dict[str, Any
     if "refused" in found:
         return str(found["refused"])
     if "raises" in found:
-        return f"It raises {describe_error(found['error'])}"
+        error = found["error"]
+        return add_hint(TEXT("raises", error=class_and_message(error)), error)
     wrong = describe_difference(found["gives"], right["gives"])
     if "changes" in found:
-        names = [task["arguments"][i] for i in found["changes"]]
-        changes = f"changes the caller's `{'`, `'.join(names)}`: make a new list."
-        return f"{wrong} It also {changes}" if wrong else f"It {changes}"
+        names = "`, `".join(task["arguments"][i] for i in found["changes"])
+        if wrong:
+            return wrong + " " + TEXT("also_changes_list", names=names)
+        return TEXT("changes_list", names=names)
     return wrong
 
 
 def describe_difference(mine: Any, right: Any) -> str:
     """Describe how a result differs from the right one: in kind, in size, then in numbers."""
-    wanted = "True or False" if isinstance(right, bool) else a_kind(right)
+    wanted = TEXT("true_or_false") if isinstance(right, bool) else describe_kind(right)
     if mine is None:
-        return f"It returns None where {wanted} was expected. Is there a `return` on every path?"
-    if a_kind(mine).replace("bool", "number") != a_kind(right).replace("bool", "number"):
-        return f"It returns {a_kind(mine)} where {wanted} was expected."
+        return TEXT("returns_none", wanted=wanted)
+    if kind_of(mine).replace("bool", "number") != kind_of(right).replace("bool", "number"):
+        return TEXT("returns_other_kind", returned=describe_kind(mine), wanted=wanted)
     if sizes(mine) != sizes(right):
-        return f"It returns {sizes(mine)}, and should return {sizes(right)}."
+        return TEXT("returns_other", returned=sizes(mine), right=sizes(right))
     if isinstance(right, bool) and mine not in (True, False):
-        return f"It returns {format_number(mine)} where True or False was expected."
+        return TEXT("returns_other_kind", returned=format_number(mine), wanted=wanted)
     if isinstance(right, bool):
-        return "" if mine == right else f"It returns {mine}, and should return {right}."
+        return "" if mine == right else TEXT("returns_other", returned=mine, right=right)
     return describe_wrong_numbers(mine, right)
 
 
@@ -182,14 +186,12 @@ def describe_wrong_numbers(mine: Any, right: Any) -> str:
     (index, number), expected = ours[wrong[0]], theirs[wrong[0]][1]
     text = format_number(number, expected)
     if not any(isinstance(each, (bool, dict)) for each in (number, expected)):
-        text += f", and should be {'larger' if number < expected else 'smaller'}"
+        text = TEXT("too_small" if number < expected else "too_big", number=text)
     if not index:
-        return f"It returns {text}."
+        return TEXT("returns", number=text)
     if len(ours) == 1:
-        return f"The number is wrong: it is {text}."
-    if len(wrong) == 1:
-        return f"1 of {len(ours)} numbers is wrong: the one at `{index}` is {text}."
-    return f"{len(wrong)} of {len(ours)} numbers are wrong; the first, at `{index}`, is {text}."
+        return TEXT("only_number_wrong", number=text)
+    return TEXT("numbers_wrong", count=len(wrong), total=len(ours), index=index, number=text)
 
 
 def close(one: Any, other: Any) -> bool:
@@ -233,25 +235,23 @@ OPERATORS = {
 }
 COMPARISONS = {"__lt__": "<", "__gt__": ">", "__le__": "<=", "__ge__": ">="}
 UNARY = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
-LISTS = "Python does not compute with a whole list: take its numbers one by one."
-WHOLE = "To divide into whole numbers, write `//`."
-# Parts of an error's message, and a hint for beginners.
+# Parts of an error's message, and the name of a hint for beginners.
 HINTS = (
-    (("operand type(s) for ^",), "A power is written `**`."),
-    (("operand type", "'list'"), LISTS),
-    (("not supported between", "'list'"), LISTS),
-    (("convert list to float",), LISTS),
-    (("unhashable type: 'list'",), "A list cannot be a key: use a tuple."),
-    (("'NoneType' object is", "callable"), "It is None: does a function have no `return`?"),
-    (("object is", "callable"), "Only functions are called with `()`; items are read with `[]`."),
-    (("math domain error",), "It may be the root of a negative number, or a logarithm of 0."),
-    (("math range error",), "The result is too large for a float."),
-    (("convert float to int",), WHOLE),
-    (("slice indices must be",), WHOLE),
-    (("object cannot be interpreted as an integer",), WHOLE),
-    (("indices must be integers",), "An index is one whole number; a slice is `[start:stop]`."),
-    (("not associated with a value",), "A name needs a value first, before the loop for instance."),
-    (("name 'math'",), "Begin with `import math`."),
+    (("operand type(s) for ^",), "power"),
+    (("operand type", "'list'"), "whole_list"),
+    (("not supported between", "'list'"), "whole_list"),
+    (("convert list to float",), "whole_list"),
+    (("unhashable type: 'list'",), "list_as_key"),
+    (("'NoneType' object is", "callable"), "none_is_called"),
+    (("object is", "callable"), "value_is_called"),
+    (("math domain error",), "math_domain"),
+    (("math range error",), "math_range"),
+    (("convert float to int",), "whole_number"),
+    (("slice indices must be",), "whole_number"),
+    (("object cannot be interpreted as an integer",), "whole_number"),
+    (("indices must be integers",), "index"),
+    (("not associated with a value",), "no_value"),
+    (("name 'math'",), "import_math"),
 )
 
 
@@ -281,40 +281,56 @@ def as_python(message: str) -> str:
 
 def describe_error(error: BaseException) -> str:
     """Describe an error by its class and message, with a hint if there is one."""
+    return add_hint(f"{class_and_message(error)}.", error)
+
+
+def class_and_message(error: BaseException) -> str:
+    """Give an error's class and message, as Python prints them."""
     message = message_of(error)
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    hint = next((hint for parts, hint in HINTS if all(part in message for part in parts)), "")
-    return f"{text}. {hint}" if hint else f"{text}."
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def a_kind(value: Any) -> str:
-    """What kind of thing a value is, with its article."""
-    noun = kind_of(value)
-    return f"an {noun}" if noun == "empty list" else noun if value is None else f"a {noun}"
+def add_hint(text: str, error: BaseException) -> str:
+    """Add a hint to a text about an error, if there is one."""
+    message, hints = message_of(error), TEXT.group("hints")
+    hint = next(
+        (hints[name] for parts, name in HINTS if all(part in message for part in parts)), ""
+    )
+    return f"{text} {hint}" if hint else text
 
 
 def kind_of(value: Any) -> str:
-    """What kind of thing a value is."""
-    if not isinstance(value, list):
-        named = "None" if value is None else "bool" if isinstance(value, bool) else "number"
-        return str(value.get("kind", named)) if isinstance(value, dict) else named
-    inner = sorted({kind_of(each) for each in value})
-    plurals = [each.replace("list", "lists", 1) if "list" in each else each + "s" for each in inner]
-    return f"list of {' and '.join(plurals)}" if plurals else "empty list"
+    """The kind of a value, to compare: `[number]` of a list of numbers."""
+    if isinstance(value, list):
+        return f"[{', '.join(sorted({kind_of(each) for each in value}))}]"
+    named = "None" if value is None else "bool" if isinstance(value, bool) else "number"
+    return str(value.get("kind", named)) if isinstance(value, dict) else named
+
+
+def describe_kind(value: Any, count: int = 1) -> str:
+    """What kind of thing a value is, in words; in the plural if `count` is not 1."""
+    if isinstance(value, list):
+        one_of_each = {kind_of(each): each for each in value}
+        kinds = sorted({describe_kind(each, SEVERAL) for each in one_of_each.values()})
+        if not kinds:
+            return TEXT("empty_list", count=count)
+        return TEXT("list", kinds=TEXT("and").join(kinds), count=count)
+    kind = kind_of(value)
+    if kind == "number":
+        return TEXT("number", count=count)
+    return TEXT("none", count=count) if value is None else TEXT("kind", kind=kind, count=count)
 
 
 def sizes(value: Any) -> str:
     """How long a list is, and each list in it, in words."""
     if not isinstance(value, list):
-        return "a number"
+        return TEXT("number", count=1)
+    if not value or not isinstance(value[0], list):
+        return TEXT("numbers", count=len(value))
     inner = [sizes(each) for each in value]
-    if not inner or inner[0] == "a number":
-        return "1 number" if len(inner) == 1 else f"{len(inner)} numbers"
-    same = all(each == inner[0] for each in inner)
-    lists = "1 list" if len(inner) == 1 else f"{len(inner)} lists"
-    if same:
-        return f"{lists} of {inner[0]}"
-    return f"{lists}, one of {' and one of '.join(inner)}"
+    if all(each == inner[0] for each in inner):
+        return TEXT("lists", count=len(inner), size=inner[0])
+    return TEXT("lists_of_sizes", number=len(inner), sizes=TEXT("and_one_of").join(inner))
 
 
 def flat(value: Any, index: str = "") -> list[Any]:
@@ -327,7 +343,7 @@ def flat(value: Any, index: str = "") -> list[Any]:
 def format_number(number: Any, other: Any = None) -> str:
     """Format a number with enough digits to distinguish it from another one."""
     if isinstance(number, dict):
-        return str(number["number"])
+        return TEXT.group("not_finite")[number["number"]]
     if isinstance(number, (bool, int)):
         return str(number)
     near = isinstance(other, float) and f"{number:.4g}" == f"{other:.4g}"
@@ -367,20 +383,27 @@ def paragraphs(
     """
     name, planted = task["name"], task.get("planted")
     if not case:
-        fixed = [f"You found the bug. {capitalized(planted[0])}"] if planted else []
-        return [f"✓ {name}: right. All {held} cases hold."] + fixed  # noqa: RUF005 - MicroPython
-    count = "1 case that holds" if held == 1 else f"{held} cases that hold"
-    lines = [f"✗ {name}: not yet. Case: {case}{', after ' + count if held else ''}.", wrong]
+        fixed = [TEXT("found_bug", cause=capitalized(planted[0]))] if planted else []
+        return [TEXT("right", task=name, held=held)] + fixed  # noqa: RUF005 - MicroPython
+    first = (
+        TEXT("not_yet_after", task=name, case=case, count=held)
+        if held
+        else TEXT("not_yet", task=name, case=case)
+    )
+    lines = [first, wrong]
     if printed:
-        lines.append(f"It printed: {printed[:300]}")
+        lines.append(TEXT("printed", text=printed[:300]))
     if planted and planted[0] in [bug[0] for bug in bugs]:
         lines.append(planted[1])
+    elif len(bugs) == 1:
+        cause, fix = bugs[0]
+        lines += [TEXT("cause", cause=cause), TEXT("fix", fix=fix)]
     elif bugs:
-        faults, fixes = (
-            " Or when ".join(bug[0] for bug in bugs),
-            " Or: ".join(bug[1] for bug in bugs),
-        )
-        lines += [f"This is what you get when {faults}", f"To fix it: {fixes}"]
+        (cause, fix), (other_cause, other_fix) = bugs  # `judging` names no more than two
+        lines += [
+            TEXT("two_causes", one=cause, other=other_cause),
+            TEXT("two_fixes", one=fix, other=other_fix),
+        ]
     return lines
 
 

@@ -14,8 +14,10 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
-from attnbook.practice.judge.lists import DEEPEST, TOO_DEEP, Unreadable, as_plain
+from attnbook.messages import Messages
+from attnbook.practice.judge.lists import DEEPEST, Unreadable, as_plain
 
+TEXT = Messages(__file__)
 MOST = 10_000_000  # numbers of a result
 LONGEST = 300  # characters of an error
 _OURS = ("attnbook.", "torch.")
@@ -93,24 +95,24 @@ def to_plain_tensor(value: Tensor) -> Tensor:
         Unreadable: it has no numbers that can be compared.
     """
     if is_a(value, UninitializedParameter) or is_a(value, UninitializedBuffer):
-        raise Unreadable("a parameter that is not initialized holds no numbers")
+        raise Unreadable(TEXT("not_initialized"))
     with torch._C.DisableTorchFunctionSubclass():
         if torch._C._functorch.is_functorch_wrapped_tensor(value):
-            raise Unreadable("a tensor of a function transform is used outside it")
+            raise Unreadable(TEXT("function_transform"))
         if torch.utils._python_dispatch.is_traceable_wrapper_subclass(value) or _is_fake(value):
-            raise Unreadable(f"a tensor of class {class_name(value)} cannot be compared")
+            raise Unreadable(TEXT("other_class", name=class_name(value)))
         if value.is_nested:
-            raise Unreadable("a nested tensor cannot be compared")
+            raise Unreadable(TEXT("nested"))
         if value.layout != torch.strided:
-            raise Unreadable("a sparse tensor cannot be compared: use `to_dense()`")
+            raise Unreadable(TEXT("sparse"))
         if value.device.type == "meta":
-            raise Unreadable("a tensor on the meta device holds no numbers")
+            raise Unreadable(TEXT("meta"))
         if value.is_quantized:
-            raise Unreadable("a quantized tensor cannot be compared")
+            raise Unreadable(TEXT("quantized"))
         if value.numel() > MOST:
-            raise Unreadable(f"it has {value.numel():,} numbers")
+            raise Unreadable(TEXT("too_many", number=f"{value.numel():,}"))
         if value.device.type != "cpu":
-            raise Unreadable(f"it is on {value.device}, and the inputs are on the CPU")
+            raise Unreadable(TEXT("other_device", device=value.device))
         if type(value) not in (Tensor, torch.nn.Parameter):
             value = torch.Tensor.as_subclass(value, Tensor)
     return value
@@ -134,11 +136,11 @@ def to_plain_value(value: Any) -> Any:
 def _to_exact_classes(value: Any, depth: int, room: list[int]) -> Any:
     room[0] -= 1
     if room[0] < 0:
-        raise Unreadable(f"it has more than {MOST:,} numbers")
+        raise Unreadable(TEXT("more_than_readable", most=f"{MOST:,}"))
     for kind in (list, tuple):
         if is_a(value, kind):
             if depth == DEEPEST:
-                raise Unreadable(TOO_DEEP)
+                raise Unreadable(TEXT("too_deep", most=DEEPEST))
             return [_to_exact_classes(each, depth + 1, room) for each in kind.__iter__(value)]
     if is_a(value, bool):
         return value

@@ -15,8 +15,10 @@ from typing import Any
 
 import torch
 
+from attnbook.messages import Messages
 from attnbook.practice.judge.world import AllSettings, Names, Settings, owners
 
+TEXT = Messages(__file__)
 LIMIT = 10.0
 """Seconds that one call may take."""
 PATIENCE = 30  # how many times longer our own calls may take: their first use imports much
@@ -47,9 +49,7 @@ class CallResult:
         """A sentence if the call did not end."""
         if self.ended:
             return ""
-        if self.left:
-            return "The call does not end, and cannot be stopped: restart Python."
-        return "The call does not end: it was stopped."
+        return TEXT("cannot_be_stopped" if self.left else "was_stopped")
 
 
 @dataclass

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.practice.judge.lists import Unreadable
+from attnbook.messages import Messages
+from attnbook.practice.judge.lists import Unreadable, capitalized
 from attnbook.practice.judge.reading import (
     class_name,
     error_text,
@@ -24,13 +25,9 @@ from attnbook.practice.judge.reading import (
 from attnbook.practice.judge.run_safely import Stopped, by_default, run, session
 from attnbook.practice.task import Case, Function, Task
 
+TEXT = Messages(__file__)
 BACKWARD, ENDLESS, UNREADABLE = "backward", "endless", "unreadable"
 MOST_KINDS = 5  # classes of a result that a sentence names
-_ASYNC = {
-    "coroutine": "a coroutine: write `def`, not `async def`.",
-    "async_generator": "an asynchronous generator: write `def`, not `async def`, and `return`.",
-    "generator": "a generator: write `return`, not `yield`.",
-}
 WIDE = (torch.float32, torch.float64)  # types in which gradients are compared
 # How far numbers may be apart, as a share and in all; for whole numbers and masks not at all.
 CLOSE = {
@@ -108,7 +105,8 @@ def _outcome(
     except BaseException as error:  # exit() is an answer, too
         outcome.problem, outcome.kind = _describe_error(error), _error_kind(error)
         outcome.refusal = is_a(error, TypeError) or is_a(error, ValueError)
-        outcome.problem += f" The inputs: {_describe_arguments(task, arguments)}."
+        inputs = TEXT("inputs", inputs=_describe_arguments(task, arguments))
+        outcome.problem = f"{outcome.problem} {inputs}"
     else:
         try:
             _read_value(outcome, task, value)
@@ -127,7 +125,7 @@ def _outcome(
 
 
 def _unreadable(why: str) -> Outcome:
-    return Outcome(f"The result cannot be read: {why}.", UNREADABLE)
+    return Outcome(TEXT("cannot_be_read", reason=why), UNREADABLE)
 
 
 def _describe_wrong_call(task: Task, written: Function, arguments: tuple[Any, ...]) -> str:
@@ -136,10 +134,7 @@ def _describe_wrong_call(task: Task, written: Function, arguments: tuple[Any, ..
     if task.as_function(written) is not written:
         return ""  # the function that is called is ours
     if inspect.isclass(written):
-        return (
-            f"`{written.__name__}` is a class. It was called with ({names}) to make an object, "
-            f"where an answer was expected: pass an object of it, `{written.__name__}(…)`."
-        )
+        return TEXT("is_class", name=written.__name__, arguments=names)
     try:
         signature = inspect.signature(written)
     except Exception:  # of a callable that raises whenever it is inspected
@@ -147,9 +142,12 @@ def _describe_wrong_call(task: Task, written: Function, arguments: tuple[Any, ..
     try:
         signature.bind(*arguments)
     except TypeError as error:
-        return (
-            f"It cannot be called with ({names}): {error}. "
-            f"What you wrote takes {signature}; the task says `{task.called}({names})`."
+        return TEXT(
+            "wrong_arguments",
+            arguments=names,
+            error=error,
+            signature=signature,
+            called=task.called,
         )
     return ""
 
@@ -160,8 +158,8 @@ def _describe_arguments(task: Task, arguments: tuple[Any, ...]) -> str:
     for name, argument in zip(task.arguments, arguments, strict=False):
         if isinstance(argument, Tensor):
             wide = argument.dtype in (torch.float32, torch.int64, torch.bool)
-            kind = "" if wide else f" of {argument.dtype}"
-            parts.append(f"`{name}` {tuple(argument.shape)}{kind}")
+            text = f"`{name}` {tuple(argument.shape)}"
+            parts.append(text if wide else TEXT("of_type", argument=text, type=argument.dtype))
         elif argument is None or isinstance(argument, (bool, int, float)):
             parts.append(f"`{name}` {argument}")
     return ", ".join(parts)
@@ -170,16 +168,15 @@ def _describe_arguments(task: Task, arguments: tuple[Any, ...]) -> str:
 def _describe_error(error: BaseException) -> str:
     text, line = error_text(error).rstrip("."), line_in_own_code(error)
     message = f"{class_name(error)}: {text}" if text else class_name(error)
-    return f"It raises {message}{f' (line {line} of the cell or file)' if line else ''}."
+    if line:
+        return TEXT("raises_at_line", error=message, line=line)
+    return TEXT("raises", error=message)
 
 
 def _describe_backward(error: BaseException) -> str:
     if "inplace operation" in error_text(error):
-        return (
-            "No gradient can flow back: a tensor that the gradients need was changed in place. "
-            "Make a new one instead, with `torch.where` or `masked_fill` for instance."
-        )
-    return f"No gradient can flow back: {error_text(error).rstrip('.')}."
+        return TEXT("no_gradient_in_place")
+    return TEXT("no_gradient", error=error_text(error).rstrip("."))
 
 
 def _error_kind(error: BaseException) -> str:
@@ -195,25 +192,29 @@ def _read_value(outcome: Outcome, task: Task, value: Any) -> None:
     kinds = [class_name(each) for each in values]
     given = [is_a(each, Tensor) for each in values]
     if value is None:
-        outcome.problem = "It returns None where a tensor was expected. Is there a `return`?"
+        outcome.problem = TEXT("returns_none_for_tensor")
         kinds = ["NoneType"]
     elif inspect.iscoroutine(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
-        outcome.problem = f"It returns {_ASYNC[class_name(value)]}"
+        outcome.problem = TEXT.group("asynchronous")[class_name(value)]
     elif values and all(given):
         outcome.outputs = tuple(to_plain_tensor(each) for each in values)
         return
     elif len(values) == len(task.outputs) > 1:
         pairs = zip(task.outputs, kinds, given, strict=True)
-        parts = (f"{name} is {kind}" for name, kind, is_tensor in pairs if not is_tensor)
-        outcome.problem = f"{' and '.join(parts)} where a tensor was expected."
-        outcome.problem = outcome.problem[:1].upper() + outcome.problem[1:]
+        parts = [
+            TEXT("output_is", output=name, kind=kind)
+            for name, kind, is_tensor in pairs
+            if not is_tensor
+        ]
+        outcome.problem = capitalized(TEXT("no_tensors", outputs=TEXT("and").join(parts)))
     else:
-        wanted = "a tensor was expected"
-        if len(task.outputs) > 1:
-            wanted = f"a tuple was expected: ({', '.join(task.outputs)})"
         several = is_a(value, tuple) or len(values) > 1
         found = ", ".join(kinds[:MOST_KINDS]) if several and kinds else class_name(value)
-        outcome.problem = f"It returns {found} where {wanted}."
+        if len(task.outputs) > 1:
+            names = ", ".join(task.outputs)
+            outcome.problem = TEXT("returns_no_tuple", returned=found, outputs=names)
+        else:
+            outcome.problem = TEXT("returns_no_tensor", returned=found)
     outcome.kind = f"returned {', '.join(kinds[:MOST_KINDS])}"
 
 
@@ -263,7 +264,7 @@ def difference(task: Task, case: Case, found: Outcome, expected: Outcome) -> str
     if found.kind == BACKWARD and found.changed != expected.changed:
         return _describe_changes(found, expected)  # that is why nothing flows back
     if found.problem or expected.problem:
-        return "" if found.kind == expected.kind else found.problem or "It gives an answer."
+        return "" if found.kind == expected.kind else found.problem or TEXT("gives_answer")
     return (
         _describe_count(found, expected)
         or _describe_form(task, found, expected)
@@ -298,25 +299,24 @@ def _describe_missing_refusal(found: Outcome) -> str:
     if found.refusal:
         return ""
     if found.problem:
-        return f"{found.problem} A ValueError or a TypeError was expected."
-    return "It gives an answer, but the input is wrong: raise a ValueError that says why."
+        return f"{found.problem} {TEXT('error_expected')}"
+    return TEXT("input_is_wrong")
 
 
 def _describe_count(found: Outcome, expected: Outcome) -> str:
     many = len(found.outputs), len(expected.outputs)
     if many[0] == many[1]:
         return ""
-    tensors = "1 tensor" if many[0] == 1 else f"{many[0]} tensors"
-    return f"It returns {tensors}, and should return {many[1]}."
+    return TEXT("returns_tensors", count=many[0], right=many[1])
 
 
 def _describe_form(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
         if mine.shape != right.shape:
-            shapes = tuple(mine.shape), tuple(right.shape)
-            return f"The shape of {name} is {shapes[0]}, and should be {shapes[1]}."
+            shape = tuple(mine.shape)
+            return TEXT("wrong_shape", output=name, shape=shape, right=tuple(right.shape))
         if mine.dtype != right.dtype:
-            return f"The type of {name} is {mine.dtype}, and should be {right.dtype}."
+            return TEXT("wrong_type", output=name, type=mine.dtype, right=right.dtype)
     return ""
 
 
@@ -333,7 +333,7 @@ def _describe_wrong(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
         wrong = _differ(mine.detach(), right.detach())
         if wrong.any():
-            return f"In {name} {_describe_numbers(mine.detach(), right.detach(), wrong)}"
+            return _describe_numbers(name, mine.detach(), right.detach(), wrong)
     return ""
 
 
@@ -344,27 +344,34 @@ def _differ(mine: Tensor, right: Tensor) -> Tensor:
     return ~torch.isclose(mine, right, rtol=share, atol=least, equal_nan=True)
 
 
-def _describe_numbers(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
+def _describe_numbers(name: str, mine: Tensor, right: Tensor, wrong: Tensor) -> str:
     """Describe how many numbers differ, and the first one, without the right number."""
     count = int(wrong.sum())
     index = tuple(wrong.nonzero()[0].tolist())
     one, other = mine[index].item(), right[index].item()
-    what = "positions" if mine.dtype == torch.bool else "numbers"
-    share = f"{count} of {mine.numel()} {what} are wrong; the first, at {index}, is"
-    if not index:
-        share = "the number is wrong: it is"
     if mine.dtype == torch.bool:
-        return f"{share} {one}."
-    if math.isnan(one):
-        return f"{share} NaN."
-    return f"{share} {one:.4g}, and should be {'smaller' if one > other else 'larger'}."
+        text = str(one)
+    elif math.isnan(one):
+        text = "NaN"
+    else:
+        text = TEXT("too_big" if one > other else "too_small", number=f"{one:.4g}")
+    if not index:
+        return TEXT("only_number_wrong_in", output=name, number=text)
+    return TEXT(
+        "positions_wrong_in" if mine.dtype == torch.bool else "numbers_wrong_in",
+        output=name,
+        wrong=count,
+        total=mine.numel(),
+        index=index,
+        number=text,
+    )
 
 
 def _describe_changes(found: Outcome, expected: Outcome) -> str:
     changed = [name for name in found.changed if name not in expected.changed]
     if changed:
-        return f"It changes the caller's `{'`, `'.join(changed)}`: write into a new tensor."
-    return "" if found.changed == expected.changed else "It changes nothing of the caller's."
+        return TEXT("changes_tensor", names="`, `".join(changed))
+    return "" if found.changed == expected.changed else TEXT("changes_nothing")
 
 
 def _describe_gradients(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
@@ -380,7 +387,6 @@ def _describe_gradients(task: Task, case: Case, found: Outcome, expected: Outcom
         pairs = zip(task.arguments, case.make(), strict=False)
         name = [name for name, argument in pairs if has_gradient(argument)][i]
         if mine is None:
-            return f"No gradient flows back to `{name}`; was it detached, or made a number?"
-        what = "is NaN" if mine.isnan().any() else "is not"
-        return f"What it returns is right, and the gradient of `{name}` {what}."
+            return TEXT("gradient_stops", argument=name)
+        return TEXT("gradient_is_nan" if mine.isnan().any() else "gradient_is_wrong", argument=name)
     return ""

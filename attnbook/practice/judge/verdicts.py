@@ -1,4 +1,4 @@
-"""Verdicts and grades, as text and as HTML."""
+"""Verdicts and grades, as text and as HTML, and the sentences about known bugs."""
 
 from __future__ import annotations
 
@@ -6,27 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
+from attnbook.messages import Messages
 from attnbook.practice.judge.lists import paragraphs
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.registry import find_task
 from attnbook.practice.task import Bug, Case, Solution, Task
 
-# What is wrong with a test itself, by the error that it raises or by what it does.
-OWN_FAULTS = {
-    "NameError": "a name in the test is not defined.",
-    "UnboundLocalError": "a name in the test has no value yet.",
-    "ImportError": "the test imports something that is not there.",
-    "ModuleNotFoundError": "the test imports a module that is not there.",
-    "SyntaxError": "the test has a syntax error.",
-    "IndentationError": "the test has a syntax error.",
-    "SystemExit": "the test ends Python. Leave `exit` out.",
-    "KeyboardInterrupt": "the test was interrupted.",
-    "Skipped": "the test skips itself. It must run, and raise when something is wrong.",
-    "SkipTest": "the test skips itself. It must run, and raise when something is wrong.",
-    "False": "it returns False, which has no effect. Write `assert` instead of `return`.",
-    "does not end": "the test does not end. It was stopped, and not run on other implementations.",
-    "unreadable": "the test raises something that cannot be read.",
-}
+TEXT = Messages(__file__)
 BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
 
 
@@ -147,53 +135,53 @@ class Grade(Message):
         some = any(map(any, self.caught.values()))
         # A fair test that catches something, but not all, gets no mark.
         mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not some else ""
-        tests = "1 test" if len(self.tests) == 1 else f"{len(self.tests)} tests"
-        bugs = "every known bug" if self.share == 1 else "not every known bug" if some else "no bug"
-        one = len(self.tests) == 1
-        passes = f"{'It passes' if one else 'They pass'} on every correct implementation"
-        fails = f"{'It fails' if one else 'They fail'} on correct code"
-        fair = fails if any(self.failures) else passes
-        return f"{mark}{self.task.name}, {tests}: {bugs} is caught. {fair}."
+        caught = TEXT(
+            "all_caught" if self.share == 1 else "some_caught" if some else "none_caught",
+            task=self.task.name,
+            count=len(self.tests),
+        )
+        fair = TEXT("tests_fail" if any(self.failures) else "tests_pass", count=len(self.tests))
+        return f"{mark}{caught} {fair}"
 
     def _describe_unfair_tests(self) -> list[str]:
         lines = []
         hints = self.hints or [""] * len(self.tests)
         for test, failures, hint in zip(self.tests, self.failures, hints, strict=True):
             if hint:
-                error = f" ({failures[0][1]})" if failures else ""
-                lines.append(f"`{test}` cannot be graded{error}: {hint}")
+                lines.append(
+                    TEXT("no_grade_error", test=test, error=failures[0][1], fault=hint)
+                    if failures
+                    else TEXT("no_grade", test=test, fault=hint)
+                )
                 continue
             if not failures:
                 continue
             right, error = failures[0]
             if len(failures) == len(self.task.solutions):
-                lines.append(
-                    f"`{test}` fails on all correct code ({error}): what it expects is wrong. Is a "
-                    "rounded number compared with `==`? Do the inputs have the task's shapes?"
-                )
+                lines.append(TEXT("fails_on_all", test=test, error=error))
             else:
+                code = repr(right.name)
                 lines.append(
-                    f"`{test}` fails on correct code, for example on {right.name!r} ({error}). "
-                    f"That code is correct: {right.why}"
+                    TEXT("fails_on_some", test=test, code=code, error=error, why=right.why)
                 )
-        return [*lines, "What such a test catches does not count."] if lines else []
+        return [*lines, TEXT("does_not_count")] if lines else []
 
     def _describe_missed_bug(self) -> list[str]:
         missed = [self.task.bugs[name] for name, row in self.caught.items() if not any(row)]
         if not missed:
             return []
         first = missed[0]
-        return [f"Not caught, for example: {first.name!r}. A user would report: {first.symptom}"]
+        return [TEXT("not_caught", bug=repr(first.name), symptom=first.symptom)]
 
     def _rows(self) -> list[str]:
         if not self.share:
             return []  # the table would be empty
         width = max(map(len, self.caught))
-        heads = [f"test {i}" for i in range(1, len(self.tests) + 1)]
+        heads = [TEXT("test_number", number=i) for i in range(1, len(self.tests) + 1)]
         names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]
-        lines = [" ".join(["bug".ljust(width), *heads])]
+        lines = [" ".join([TEXT("bug").ljust(width), *heads])]
         for name, row in self.caught.items():
-            cells = ("caught" if it else "–" for it in row)
+            cells = (TEXT("caught") if it else "–" for it in row)
             filled = (cell.rjust(len(head)) for cell, head in zip(cells, heads, strict=True))
             lines.append(" ".join([name.ljust(width), *filled]))
         return [*names, *lines]
@@ -202,11 +190,35 @@ class Grade(Message):
         heads = "".join(f'<th scope="col"><code>{escape(test)}</code></th>' for test in self.tests)
         rows = "".join(
             f'<tr><th scope="row">{escape(name)}</th>'
-            + "".join(f"<td>{'caught' if it else '–'}</td>" for it in row)
+            + "".join(f"<td>{TEXT('caught') if it else '–'}</td>" for it in row)
             + "</tr>"
             for name, row in self.caught.items()
         )
         return (
-            f'<table><thead><tr><th scope="col">bug</th>{heads}</tr></thead>'
+            f'<table><thead><tr><th scope="col">{TEXT("bug")}</th>{heads}</tr></thead>'
             f"<tbody>{rows}</tbody></table>"
         )
+
+
+def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:
+    """Run known bugs on these arguments; give each result by a sentence about the bug.
+
+    `Prediction` takes the result as its `wrong_answers`.
+
+    Raises:
+        ValueError: there is no such task, or it has no such bug.
+
+    Example:
+        >>> from attnbook.practice import wrong_answers
+        >>> inputs = torch.zeros(1, 1, 4), torch.tensor([2])
+        >>> found = wrong_answers("masked-softmax", inputs, "padding filled with zero")
+        >>> [*found.values()]
+        [tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])]
+    """
+    known = find_task(task).bugs
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"bugs of {task} are {', '.join(known)}, got {unknown[0]!r}")
+    return {
+        TEXT("cause", cause=known[name].cause): known[name].function(*arguments) for name in names
+    }

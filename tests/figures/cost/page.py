@@ -57,7 +57,7 @@ def expected(figure: CostFigure) -> dict[str, Any]:
         "verdicts": [part.rpartition(": ")[2].rstrip(".") for part in (time, memory)],
         # The page names both programs for newcomers.
         "sentence": memory.replace("the formula", "the plain formula").replace(
-            "ours", "this book's layer"
+            "ours", "this book’s layer"
         ),
         "here": [[x, y] for y in heights],
         "dots": 2 * len(dots),  # of seconds, and of bytes

@@ -48,8 +48,8 @@ def test_a_written_rule_is_joined_with_the_others(text):
         ("q // k", "ZeroDivisionError"),
         ("q + k", "It gives 2 for q=0, k=2: a mask holds True or False."),
         ("None", "It gives None for q=0, k=0: a mask holds True or False."),
-        ("~(q < k) and k", "Python's `~` inverts the bits of a number"),
-        ("~(0 <= q - k < 2)", "Python's `~` inverts the bits of a number"),
+        ("~(q < k) and k", "Python’s `~` inverts the bits of a number"),
+        ("~(0 <= q - k < 2)", "Python’s `~` inverts the bits of a number"),
     ],
 )
 def test_a_written_rule_without_a_mask_has_an_error_and_hides_nothing(text, error):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tools.site.excerpts import PROGRAM, SCRIPT, read_synonyms, text_by_id, write_excerpts
-from tools.site.minify import minify
+from tools.site.minify import minify, read_script
 
 PAGE = "<main><nav>menu</nav><article class='bd-article'>{}</article><p>foot</p></main>"
 
@@ -68,7 +68,7 @@ def test_the_script_brings_every_page_the_synonyms_and_what_searches_them(tmp_pa
     pages = json.loads(pages.removeprefix("window.attnbookPages = "))
     assert pages == {"a.html": [["", "a “a”"]], "b.html": [["", "b “b”"]]}
     assert json.loads(synonyms.removeprefix("window.attnbookSynonyms = ")) == read_synonyms()
-    assert program == "".join(minify([("js", part.read_text("utf-8")) for part in PROGRAM]))
+    assert program == "".join(minify([("js", read_script(part)) for part in PROGRAM]))
     # Sphinx's index is left its titles.
     text = (tmp_path / "searchindex.js").read_text("utf-8")
     assert text.startswith('Search.setIndex({"alltitles":{"A":[[0,null]]},"terms":{},')

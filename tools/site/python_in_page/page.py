@@ -8,6 +8,7 @@ import io
 import json
 import sys
 
+from attnbook.messages import Messages
 from attnbook.practice.judge.lists import as_plain, describe_error, judge, message_of, paragraphs
 
 try:
@@ -29,6 +30,7 @@ else:  # CPython's messages need no advice, and it lacks no function
         return value
 
 
+TEXT = Messages(__file__)
 FILE = "your code"
 # The code that ran last, and the names that it defined.
 last_code = ""
@@ -111,7 +113,7 @@ def judge_task(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     """The judge's verdict on the function that the task requires."""
     function = names.get(task["called"])
     if not callable(function):
-        return {"error": f"There is no function `{task['called']}`: its first line must stay."}
+        return {"error": TEXT("no_function", called=task["called"])}
     found = judge(task, function, lambda: names.update(hush=True))
     case = "" if found["case"] is None else task["cases"][found["case"]]["name"]
     bugs = [task["bugs"][number] for number in found["bugs"]]

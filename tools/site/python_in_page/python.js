@@ -1,5 +1,7 @@
 // Python for the figures of one page: MicroPython in a worker, which can be ended at any time.
 // Bundled by bundle.mjs, with all that the worker needs as texts.
+import TEXT from "./messages.json" with { type: "json" };
+
 /** @import { RunResult, Question, Runner } from "../../../attnbook/figures/shared/types" */
 
 const LIMIT = 2000; // milliseconds for one answer, once Python is ready
@@ -31,13 +33,14 @@ class Python {
 
   async #begin() {
     if (!("WebAssembly" in globalThis && "DecompressionStream" in globalThis)) {
-      throw new Error("this browser has no WebAssembly");
+      throw new Error(TEXT.no_webassembly);
     }
-    const { worker: text, program, files } = PARTS;
+    const { worker: text, program } = PARTS;
+    const files = { ...PARTS.files, "/lib/messages.json": JSON.stringify(TEXT) }; // Python reads the same table
     const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
     const worker = new Worker(url);
     const ready = new Promise((done, fail) => {
-      const failed = () => fail(new Error("Python does not start in this browser"));
+      const failed = () => fail(new Error(TEXT.does_not_start));
       worker.onmessage = ({ data }) => (data.ready ? done(null) : failed());
       worker.onerror = failed;
     });
@@ -71,6 +74,7 @@ class Python {
       const clock = setTimeout(() => this.#end?.("limit"), LIMIT);
       worker.onmessage = ({ data }) => {
         if (data.line !== undefined) onLine(data.line);
+        else if (data.isCut) onLine(TEXT.and_more);
         else if (data.answer !== undefined) finish(JSON.parse(data.answer));
         else this.#end?.("broken");
       };

@@ -12,7 +12,7 @@ let printed = 0; // characters
 function printLine(line) {
   if (printed > MOST_PRINTED) return;
   printed += line.length + 1;
-  postMessage({ line: printed > MOST_PRINTED ? "… and more" : line });
+  postMessage(printed > MOST_PRINTED ? { isCut: true } : { line });
 }
 
 /**

@@ -23,7 +23,7 @@
   function shareOneStop(buttons) {
     buttons.forEach((button, i) => {
       button.tabIndex = i ? -1 : 0;
-      if (buttons.length > 1) button.setAttribute("aria-description", "Arrow keys: other code of this section");
+      if (buttons.length > 1) button.setAttribute("aria-description", TEXT.other_code_of_section);
       button.addEventListener("focus", () => {
         for (const other of buttons) other.tabIndex = other === button ? 0 : -1;
       });

@@ -1,23 +1,24 @@
 // A list of chapters: what is done in each of them, and where the reader stopped.
 (() => {
   const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
-  /** @type {[kind: string, one: string, several: string][]} */
-  const KINDS = [
-    ["prediction", "prediction", "predictions"],
-    ["task", "task", "tasks"],
-  ];
-
   /** What is done in a chapter, in words; empty if nothing is. @param {string} page @param {string[]} items */
   function describe(page, items) {
     const isRead = store.isDone(`read/${page}/-`);
     const done = items.filter((item) => store.isDone(item));
     if (!isRead && !done.length) return "";
-    const counts = KINDS.map(([kind, one, several]) => {
-      const ofKind = (/** @type {string[]} */ names) => names.filter((name) => name.startsWith(`${kind}/`)).length;
-      const all = ofKind(items);
-      return all ? `${ofKind(done)} of ${all} ${all === 1 ? one : several}` : "";
-    });
-    return [isRead ? "✓ read" : "", ...counts].filter(Boolean).join(" · ");
+    /** How many are done, and of how many. @param {string} kind */
+    const counts = (kind) => {
+      const [some, count] = [done, items].map((names) => names.filter((name) => name.startsWith(`${kind}/`)).length);
+      return { done: some, count };
+    };
+    const [predictions, tasks] = [counts("prediction"), counts("task")];
+    return [
+      isRead ? TEXT.chapter_read : "",
+      predictions.count ? fill(TEXT.predictions_done, predictions) : "",
+      tasks.count ? fill(TEXT.tasks_done, tasks) : "",
+    ]
+      .filter(Boolean)
+      .join(" · ");
   }
 
   /** The link to where the reader stopped, if that page is still part of the book. */
@@ -31,7 +32,8 @@
       const link = document.createElement("a");
       link.href = section ? `${chapterLink.href}#${encodeURIComponent(section)}` : chapterLink.href;
       const chapter = chapterLink.firstChild?.textContent?.trim() ?? "";
-      link.textContent = `Continue where you stopped: ${title ? `${chapter}, “${title}”` : chapter}`;
+      const inSection = () => fill(TEXT.continue_in_section, { chapter, section: title });
+      link.textContent = title ? inSection() : fill(TEXT.continue_in_chapter, { chapter });
       return link;
     } catch {
       return null; // nothing is stored, or nothing that can be read

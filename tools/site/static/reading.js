@@ -23,7 +23,8 @@
       if (tick || !isRead) continue;
       const newTick = document.createElement("span");
       newTick.className = "attnbook-tick";
-      newTick.innerHTML = ' <span aria-hidden="true">✓</span><span class="visually-hidden">(read)</span>';
+      newTick.innerHTML = ' <span aria-hidden="true">✓</span><span class="visually-hidden"></span>';
+      if (newTick.lastElementChild) newTick.lastElementChild.textContent = TEXT.is_read;
       link.append(newTick);
     }
   }
@@ -45,7 +46,7 @@
     else article?.append(end);
 
     const paint = () => {
-      button.textContent = isRead ? "Read ✓" : "Mark as read";
+      button.textContent = isRead ? TEXT.read_already : TEXT.mark_as_read;
       button.classList.toggle("is-read", isRead);
       paintTicks();
     };
@@ -53,7 +54,7 @@
     const mark = (now) => {
       isRead = now;
       isStored = store.write(itemOf(page), now ? "1" : null, end);
-      announcement.textContent = now ? "This chapter is marked as read." : "This chapter is no longer marked as read.";
+      announcement.textContent = now ? TEXT.chapter_is_read : TEXT.chapter_is_not_read;
       paint();
     };
     let isPressed = false; // then the reader decides

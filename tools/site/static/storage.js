@@ -6,8 +6,6 @@
   const PREFIX = `attnbook/${VERSION}/${encodeURIComponent(site)}/`;
   const OLD = "attnbook: "; // how code was stored before: `attnbook: TASK` and `attnbook: TASK before`
   const CHANGES = ["storage", "focus", "pageshow", "attnbook-stored"];
-  const NOT_STORED =
-    "Your browser’s storage is blocked or full. Everything works, but a reload loses what you do here.";
 
   /** @param {string} key */
   const get = (key) => {
@@ -56,7 +54,7 @@
     const line = document.createElement("p");
     line.className = "attnbook-not-stored";
     line.setAttribute("role", "alert");
-    line.textContent = NOT_STORED;
+    line.textContent = TEXT.not_stored;
     element.after(line);
   };
 

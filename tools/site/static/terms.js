@@ -18,7 +18,7 @@
   meaning.id = "term-meaning";
   meaning.role = "tooltip";
   const more = document.createElement("a");
-  more.textContent = "in the glossary";
+  more.textContent = TEXT.in_the_glossary;
 
   /** @type {HTMLAnchorElement | null} */
   let shown = null;

@@ -32,7 +32,7 @@
     link.download = "attention-progress.json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser may still ask where to save it
-    showMessage("Your progress is saved to the file attention-progress.json.");
+    showMessage(TEXT.progress_saved);
   }
 
   /** The items of a file. @param {string} text @returns {[item: string, text: string][]} */
@@ -42,16 +42,16 @@
     try {
       file = JSON.parse(text);
     } catch {
-      throw new Refusal("This file does not hold saved progress.");
+      throw new Refusal(TEXT.file_is_no_progress);
     }
-    if (file?.format !== FORMAT) throw new Refusal("This file does not hold saved progress.");
+    if (file?.format !== FORMAT) throw new Refusal(TEXT.file_is_no_progress);
     if (file.version > store.version) {
-      throw new Refusal("This file was saved by a newer version of the book. Reload this page, then try again.");
+      throw new Refusal(TEXT.file_is_newer);
     }
-    if (file.book !== book) throw new Refusal(`This file is from another book, “${file.book}”.`);
+    if (file.book !== book) throw new Refusal(fill(TEXT.file_is_of_other_book, { book: file.book }));
     const items = Object.entries(file.items ?? {});
     if (file.version !== store.version || !items.every(([item, text]) => ITEM.test(item) && typeof text === "string")) {
-      throw new Refusal("This file is damaged.");
+      throw new Refusal(TEXT.file_is_damaged);
     }
     return items;
   }
@@ -81,12 +81,10 @@
         else if (store.read(before) !== text) other.add(name);
       } else if (kind === "before" && here !== text) other.add(name);
     }
-    const found = added === 1 ? "1 item was added" : `${added} items were added`;
-    const own = other.size === 1 ? "Your code for 1 task" : `Your code for ${other.size} tasks`;
     return [
-      `Loaded: ${found}.`,
-      other.size ? `${own} differs from the file’s; the code that is stored here was not changed.` : "",
-      lost ? "Your browser’s storage is blocked or full, so not everything could be stored." : "",
+      fill(TEXT.items_loaded, { count: added }),
+      other.size ? fill(TEXT.other_code_stays, { count: other.size }) : "",
+      lost ? TEXT.not_all_stored : "",
     ]
       .filter(Boolean)
       .join(" ");
@@ -99,7 +97,7 @@
       showMessage(merge(itemsOf(await file.text())));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      showMessage(`${error.message} Nothing was changed.`);
+      showMessage(fill(TEXT.nothing_changed, { reason: error.message }));
     }
     input.value = ""; // so that the same file can be chosen again
   }
@@ -111,28 +109,28 @@
   input.accept = ".json,application/json";
   input.addEventListener("change", load);
   const label = document.createElement("label");
-  label.append("Load from a file: ", input);
+  label.append(TEXT.load_from_file, input);
 
   const question = document.createElement("dialog");
   const text = document.createElement("p");
   text.id = "attnbook-delete";
-  text.textContent = "Delete all progress and all code that you typed in this book?";
+  text.textContent = TEXT.delete_question;
   question.setAttribute("aria-labelledby", text.id);
-  const yes = button("Delete everything", () => {
+  const yes = button(TEXT.delete_everything, () => {
     store.clear();
     question.close();
-    showMessage("Everything that this book stored in your browser is deleted.");
+    showMessage(TEXT.everything_deleted);
   });
   question.append(
     text,
     yes,
-    button("Cancel", () => question.close()),
+    button(TEXT.cancel, () => question.close()),
   );
 
   controls.replaceChildren(
-    button("Save to a file", save),
+    button(TEXT.save_to_file, save),
     label,
-    button("Delete everything …", () => question.showModal()),
+    button(TEXT.open_delete_question, () => question.showModal()),
     question,
     status,
   );
