@@ -185,7 +185,7 @@ WRONG = {
         "inputs: `x` (3,) of torch.float16, `at` 1, `more` None."
     ),
     ("positive", lambda x: x >= 1): (
-        "In the output 1 of 2 positions are wrong; the first, at (0,), is True."
+        "In the output 1 of 2 positions is wrong: the one at (0,) is True."
     ),
     ("total", lambda x: x.prod()): (
         "In the output the number is wrong: it is 2, and should be larger."

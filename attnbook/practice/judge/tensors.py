@@ -360,7 +360,7 @@ def _describe_numbers(name: str, mine: Tensor, right: Tensor, wrong: Tensor) -> 
     return TEXT(
         "positions_wrong_in" if mine.dtype == torch.bool else "numbers_wrong_in",
         output=name,
-        wrong=count,
+        count=count,
         total=mine.numel(),
         index=index,
         number=text,
