@@ -1,7 +1,8 @@
 """The map of the package: its rooms, the purpose of each, and their imports.
 
 Rooms and arrows come from the imports. An import that another room already implies has no arrow,
-and neither has `checks`, which nearly every room imports.
+and neither have `checks`, which nearly every room imports, and what only readers see: sentences
+and colours.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ ROOMS = {
     "masking": "which positions may attend to which",
     "checks": "what is refused, in which words",
     "colors": "the colours of figures and pictures",
+    "messages": "sentences that readers see, by key",
 }
-OF_ALL = "checks"
+WITHOUT_ARROWS = ("messages", "colors", "checks")
 LEFT, ROW, WIDTH = 112, 36, 610
 LANE = 14  # between two lines next to the rooms
 
@@ -60,7 +62,7 @@ def imports() -> dict[str, set[str]]:
         del by_room[name]
     if by_room.keys() != ROOMS.keys():
         raise ValueError(f"ROOMS must name each room once; the package has {sorted(by_room)}")
-    names = ROOMS.keys() - {OF_ALL}
+    names = ROOMS.keys() - {*WITHOUT_ARROWS}
     return {
         room: (others | (package if "" in others else set())) & names
         for room, others in by_room.items()
@@ -90,7 +92,8 @@ def depth(room: str) -> int:
 
 def order() -> list[str]:
     """The rooms from the top down, each above its imports."""
-    return [*sorted(ROOMS.keys() - {OF_ALL}, key=lambda r: (depth(r), [*ROOMS].index(r))), OF_ALL]
+    names = ROOMS.keys() - {*WITHOUT_ARROWS}
+    return [*sorted(names, key=lambda r: (depth(r), [*ROOMS].index(r))), *WITHOUT_ARROWS]
 
 
 def line(start: float, end: float, lane: int) -> str:

@@ -14,6 +14,7 @@ from sphinx.util.console import strip_colors
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools import ROOT
+from tools.site.finish import finish_scripts
 from tools.site.live import VIEW
 
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -130,6 +131,7 @@ class Book:
                 folders[0], None, *folders[1:], "html", confoverrides=config | settings,
                 status=None, warning=warnings,
             ).build()  # fmt: skip
+        finish_scripts(self.html / "_static")  # the sentences of `storage.js`
         self.warnings = strip_colors(warnings.getvalue())
         return self
 
