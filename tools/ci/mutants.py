@@ -45,8 +45,8 @@ MORE_TESTS = {
     "attnbook/masking": ["tests/core"],
     "attnbook/practice/tasks": ["tests/practice", "tests/figures/code"],
     "attnbook/tracing": ["tests/figures/shape"],
-    "attnbook/models/transformer": ["tests/figures/heads"],
-    "attnbook/models/translator": ["tests/figures/translator"],
+    "attnbook/models/transformer": ["tests/models/test_messages.py", "tests/figures/heads"],
+    "attnbook/models/translator": ["tests/models/test_messages.py", "tests/figures/translator"],
     "attnbook/figures/attention": ["tests/figures/code"],  # reader_function.js
     "attnbook/figures/shared": ["tests/figures"],
     "attnbook": ["tests/fused"],
