@@ -3,11 +3,12 @@
 python -m tools.ci.messages check    what `make lint` runs
 python -m tools.ci.messages print    every sentence, for proofreading
 
-Checked in each folder that has a table, and below it: each key is used and exists, each field is
-given, and no sentence is written in the code itself. `messages_exceptions.toml` lists texts in the
-code that may stay, with reasons. Errors that Python raises have their sentence at the `raise`,
-because the chapters show the checks of the layers, and because nobody translates exceptions; the
-texts of a practice task are in the task's file. Both are printed, too.
+Checked in each folder that has a table, and below it: each key is used (a group as a whole) and
+exists, each field is given, no two entries share a sentence, and none is written in the code.
+`messages_exceptions.toml` lists texts in the code that may stay, with reasons. Errors that Python
+raises have their sentence at the `raise`, because the chapters show the checks of the layers, and
+because nobody translates exceptions; the texts of a practice task are in the task's file. Both are
+printed, too.
 """
 
 from __future__ import annotations

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnbook.figures.shared.base import FOLDER
-from attnbook.messages import FILE, read_table
+from attnbook.messages import read_table
 from tools.site import node
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
-TABLE = read_table(Path(__file__).with_name(FILE))
+TABLE = read_table(__file__)
 USE = re.compile(r"\bTEXT\.(\w+)")
 FILL = (FOLDER / "shared" / "messages.js").read_text("utf-8").replace("export ", "")
 

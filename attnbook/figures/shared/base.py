@@ -72,7 +72,7 @@ def module(name: str) -> str:
         for names, imported in IMPORT.findall(text):
             path = (file.parent / imported).resolve()
             if path.suffix == ".json":
-                table = json.dumps(read_table(path), ensure_ascii=False)
+                table = json.dumps(read_table(str(path)), ensure_ascii=False)
                 texts[path] = f"const {names} = {table};\n"
             elif path not in texts:
                 add(path)

@@ -41,57 +41,67 @@ def test_a_table_whose_sentences_are_used_with_their_fields_has_no_problem(found
     assert found() == []
 
 
-def test_mistakes_in_javascript_are_found_in_their_lines(found):
-    mistakes = {
-        "fill(TEXT.gone, {});": "TEXT has no gone",
-        "TEXT[name];": "a key must be written out: make a group for keys that the code computes",
-        "fill(TEXT.moved, {});": "field name is missing",
-        "TEXT.moved;": "field name is missing",
-        "fill(TEXT.moved, { name, key });": "field key is not needed",
-        "fill(open ? TEXT.moved : TEXT.keys, { name });": "field count is missing",
-        'show("Nothing is left.");': "'Nothing is left.' belongs in messages.json",
-        "show(`${name} is left.`);": "'{} is left.' belongs in messages.json",
-        'make("b", { text: "Stop" });': "'Stop' belongs in messages.json",
-    }
-    expected = {f"a.js:{line}: {what}" for line, what in enumerate(mistakes.values(), 4)}
-    assert {*found(script=USES + "\n".join(mistakes))} == expected
+KEY_TO_WRITE = "a key must be written out: make a group for keys that the code computes"
+# By language: the sample's argument, the sample, mistakes with their messages, what is none.
+LANGUAGES = {
+    "javascript": (
+        "script",
+        USES,
+        {
+            "fill(TEXT.gone, {});": "TEXT has no gone",
+            "TEXT[name];": KEY_TO_WRITE,
+            "fill(TEXT.moved, {});": "field name is missing",
+            "TEXT.moved;": "field name is missing",
+            "fill(TEXT.moved, { name, key });": "field key is not needed",
+            "fill(open ? TEXT.moved : TEXT.keys, { name });": "field count is missing",
+            'show("Nothing is left.");': "'Nothing is left.' belongs in messages.json",
+            "show(`${name} is left.`);": "'{} is left.' belongs in messages.json",
+            'make("b", { text: "Stop" });': "'Stop' belongs in messages.json",
+        },
+        [
+            'make("b", { class: "some names" });',
+            'root.querySelector("a button");',
+            'throw new Error("This cannot be.");',
+            "fill(TEXT.moved, { ...fields });",
+            "fill(TEXT.keys, { name, count: 3 });",
+            "show(TEXT.faults[name]);",
+        ],
+    ),
+    "python": (
+        "module",
+        PYTHON,
+        {
+            'TEXT("gone")': "TEXT has no gone",
+            "TEXT(name)": KEY_TO_WRITE,
+            'TEXT("keys", name=1)': "field count is missing",
+            'TEXT("moved", name=1, key=1)': "field key is not needed",
+            'show(f"{name} is left.")': "'{} is left.' belongs in messages.json",
+            'show("<b>Nothing is left.</b>")': "'<b>Nothing is left.</b>' belongs in messages.json",
+        },
+        [
+            '"""About this module."""',
+            'raise ValueError(f"{name} must be one")',
+            'logger.warning("no alt text: %s", name)',
+            "show('<div class=\"some names\">')",
+            'TEXT("moved" if one else "keys", name=1, count=1)',
+            'TEXT("moved", **fields)',
+        ],
+    ),
+}
 
 
-def test_what_no_reader_sees_and_what_the_code_chooses_may_stand_in_javascript(found):
-    lines = [
-        'make("b", { class: "some names" });',
-        'root.querySelector("a button");',
-        'throw new Error("This cannot be.");',
-        "fill(TEXT.moved, { ...fields });",
-        "fill(TEXT.keys, { name, count: 3 });",
-        "show(TEXT.faults[name]);",
-    ]
-    assert found(script=USES + "\n".join(lines)) == []
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_mistake_is_found_in_its_line(found, language):
+    kind, sample, mistakes, _ = LANGUAGES[language]
+    file, first = {"script": "a.js", "module": "a.py"}[kind], sample.count("\n") + 1
+    expected = {f"{file}:{line}: {what}" for line, what in enumerate(mistakes.values(), first)}
+    assert {*found(**{kind: sample + "\n".join(mistakes)})} == expected
 
 
-def test_mistakes_in_python_are_found_in_their_lines(found):
-    mistakes = {
-        'TEXT("gone")': "TEXT has no gone",
-        "TEXT(name)": "a key must be written out: make a group for keys that the code computes",
-        'TEXT("keys", name=1)': "field count is missing",
-        'TEXT("moved", name=1, key=1)': "field key is not needed",
-        'show(f"{name} is left.")': "'{} is left.' belongs in messages.json",
-        'show("<b>Nothing is left.</b>")': "'<b>Nothing is left.</b>' belongs in messages.json",
-    }
-    expected = {f"a.py:{line}: {what}" for line, what in enumerate(mistakes.values(), 7)}
-    assert {*found(module=PYTHON + "\n".join(mistakes))} == expected
-
-
-def test_what_no_reader_sees_may_stand_in_python(found):
-    lines = [
-        '"""About this module."""',
-        'raise ValueError(f"{name} must be one")',
-        'logger.warning("no alt text: %s", name)',
-        "show('<div class=\"some names\">')",
-        'TEXT("moved" if one else "keys", name=1, count=1)',
-        'TEXT("moved", **fields)',
-    ]
-    assert found(module=PYTHON + "\n".join(lines)) == []
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_no_reader_sees_and_what_the_code_chooses_may_stay(found, language):
+    kind, sample, _, lines = LANGUAGES[language]
+    assert found(**{kind: sample + "\n".join(lines)}) == []
 
 
 def test_a_sentence_that_nothing_uses_or_that_is_there_twice_is_found(found):

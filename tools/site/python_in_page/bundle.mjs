@@ -12,7 +12,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const PACKAGE = "@micropython/micropython-webassembly-pyscript";
 // The paths at which MicroPython imports modules, and their files in the repository.
 const PYTHON = {
-  "/lib/attnbook/messages.py": "message_tables.py",
+  "/lib/attnbook/messages.py": "../../../attnbook/messages.py",
   "/lib/attnbook/practice/judge/judging.py": "../../../attnbook/practice/judge/judging.py",
   "/lib/attnbook/practice/judge/lists.py": "../../../attnbook/practice/judge/lists.py",
   "/lib/attnbook/practice/judge/messages.json": "../../../attnbook/practice/judge/messages.json",
