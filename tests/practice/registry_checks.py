@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attnbook.practice import TASKS
 from attnbook.practice.judge import run_safely
-from attnbook.practice.judge.checking import bug_outcome, judge, reference_outcome
+from attnbook.practice.judge.checking import judge, known_outcome
 from attnbook.practice.judge.grading import failure
 from attnbook.practice.judge.tensors import Outcome, difference, outcome_of
 from attnbook.practice.task import Case, Function, Task
@@ -69,12 +69,12 @@ def is_accepted_compiled(task: Task, solution: Function) -> bool:
 def bugs_caught_by_shapes(task: Task) -> list[str]:
     """The bugs whose output has another shape or type in the first case, or that fail there."""
     case = next(iter(task.cases.values()))
-    right = reference_outcome(task, case)
+    right = known_outcome(task, case)
     assert right.problem == ""
     return [
         bug.name
         for bug in task.bugs.values()
-        if _shapes(found := bug_outcome(task, case, bug)) != _shapes(right) or found.problem
+        if _shapes(found := known_outcome(task, case, bug)) != _shapes(right) or found.problem
     ]
 
 

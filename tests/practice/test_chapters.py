@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attnbook.practice import LIST_TASKS, check, find_task
+from attnbook.practice import LIST_TASKS, TASKS, check, find_task
 from attnbook.practice.parts import PARTS
 from tools import ROOT
 from tools.book.cells import ANSWER, has_tag
@@ -171,6 +171,22 @@ def test_a_chapter_of_tasks_refuses_its_starters_and_accepts_its_answers(name):
 def is_accepted(verdict):
     """Whether code is right, or a test catches something and is fair."""
     return "✓" in verdict or ("✗" not in verdict and bool(IS_FAIR.search(verdict)))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_chapter_asks_for_each_task_with_a_hint_and_an_answer(task):
+    found = [
+        (cells[max(0, index - 1) : index + 2], cells[index:])
+        for cells in map(cells_of, [*chapters(), "bug-clinic"])
+        for index, cell in enumerate(cells)
+        if "# your code" in cell.source and f'check("{task}"' in cell.source
+    ]
+    assert found, f"no chapter asks for {task}"
+    for near, (exercise, *after) in found:
+        answer = next(cell for cell in after if has_tag(cell, ANSWER) and "check(" in cell.source)
+        assert any(":::{dropdown} Hint" in cell.source for cell in near)
+        assert f"✗ {task}: not yet." in output_of(exercise)
+        assert f"✓ {task}: right." in output_of(answer)
 
 
 # Tasks on plain lists, for the editor in the page

@@ -17,7 +17,7 @@ from torch import nn
 import attnbook
 from attnbook.practice import TASKS, check, find_task, grade_tests
 from attnbook.practice.judge import run_safely
-from attnbook.practice.judge.checking import reference_outcome
+from attnbook.practice.judge.checking import known_outcome
 from attnbook.practice.task import Task
 
 TASK = "masked-softmax"
@@ -277,7 +277,7 @@ def test_our_own_code_may_take_longer_than_a_readers(monkeypatch):
     monkeypatch.setitem(TASKS, task.name, task)
     monkeypatch.setattr(run_safely, "LIMIT", 0.05)
     monkeypatch.setattr(run_safely, "PATIENCE", 2000)
-    assert reference_outcome(task, task.cases["a number"]).problem == ""
+    assert known_outcome(task, task.cases["a number"]).problem == ""
     assert "does not end" in check(task.name, slow).wrong
 
 
