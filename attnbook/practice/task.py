@@ -150,23 +150,30 @@ class Task:
 
         return register
 
-    def solution(self, why: str) -> Callable[[Function], Function]:
-        """Register a right implementation."""
+    def solution(self, why: str, *, name: str = "") -> Callable[[Function], Function]:
+        """Register a right implementation. Its name may be the function's own."""
 
         def register(function: Function) -> Function:
-            self._add(self.solutions, Solution(_words(function), function, why))
+            self._add(self.solutions, Solution(name or _words(function), function, why))
             return function
 
         return register
 
     def bug(
-        self, *, fix: str = "", symptom: str = "", origin: str = ""
+        self,
+        name: str = "",
+        cause: str = "",
+        *,
+        symptom: str = "",
+        origin: str = "",
+        fix: str = "",
     ) -> Callable[[Function], Function]:
-        """Register a bug; its docstring is the cause."""
+        """Register a bug. Name and cause may be the function's own name and docstring."""
 
         def register(function: Function) -> Function:
-            name, cause = _words(function), inspect.getdoc(function) or ""
-            self._add(self.bugs, self.completed(Bug(name, function, cause, fix, symptom, origin)))
+            known_as, why = name or _words(function), cause or inspect.getdoc(function) or ""
+            bug = Bug(known_as, function, why, fix, symptom, origin)
+            self._add(self.bugs, self.completed(bug))
             return function
 
         return register

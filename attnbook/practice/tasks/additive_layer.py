@@ -1,7 +1,5 @@
 """Additive attention as a layer, with three matrices that are learned."""
 
-from __future__ import annotations
-
 import math
 
 import torch

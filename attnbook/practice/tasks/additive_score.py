@@ -1,7 +1,5 @@
 """Scores by a small network, for each pair of a query and a key."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -153,27 +151,36 @@ def test_queries_are_rows_and_keys_are_columns(function: Function) -> None:
     assert torch.allclose(scores, torch.tensor([[[-1.0, -1], [1, 1]]]))
 
 
-@task.bug(
+def in_steps(
+    project: Function = lambda queries, keys, W_q, W_k: (queries @ W_q.T, keys @ W_k.T),
+    add: Function = sums_of_pairs,
+    activate: Function = torch.tanh,
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+        scores: Tensor = activate(add(*project(queries, keys, W_q, W_k))) @ w_v
+        return scores
+
+    return written
+
+
+task.bug(
+    "no tanh",
+    "w_v is applied to the plain sum, without `tanh`.",
     symptom="Two different queries give the same weights.",
     origin="the book's own first draft",
     fix="put `torch.tanh` around the sum, before w_v; without it, the query's term adds the same "
     "number to each score of its row, and the softmax cancels this.",
-)
-def no_tanh(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """w_v is applied to the plain sum, without `tanh`."""
-    return sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v
+)(in_steps(activate=lambda sums: sums))
 
-
-@task.bug(
+task.bug(
+    "matrices swapped",
+    "W_k is applied to the queries and W_q to the keys: it runs only if their sizes are equal.",
     symptom="It trained well until queries and keys had different sizes; now it crashes.",
     origin="the book's own first draft",
     fix="W_q belongs to the queries, W_k to the keys.",
-)
-def matrices_swapped(
-    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
-) -> Tensor:
-    """W_k is applied to the queries and W_q to the keys: it runs only if their sizes are equal."""
-    return sums_of_pairs(queries @ W_k.T, keys @ W_q.T).tanh() @ w_v
+)(in_steps(project=lambda queries, keys, W_q, W_k: (queries @ W_k.T, keys @ W_q.T)))
 
 
 @task.bug(
@@ -203,15 +210,12 @@ def queries_are_not_looked_at(
     return scores[:, None].expand(-1, queries.shape[1], -1)
 
 
-@task.bug(
+task.bug(
+    "sigmoid in place of tanh",
+    "the sigmoid is applied to the sum, instead of `tanh`.",
     symptom="It learns, but its weights differ from the paper's.",
     fix="take `torch.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
-)
-def sigmoid_in_place_of_tanh(
-    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
-) -> Tensor:
-    """the sigmoid is applied to the sum, instead of `tanh`."""
-    return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).sigmoid() @ w_v
+)(in_steps(activate=torch.sigmoid))
 
 
 @task.bug(
@@ -223,33 +227,26 @@ def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v:
     return (sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v).tanh()
 
 
-@task.bug(
+task.bug(
+    "tanh of each",
+    "`tanh` is applied to W_q q and W_k k separately, before they are added.",
     symptom="Any two rows of scores differ by the same number for every key.",
     fix="add first, then take `tanh` of the sum.",
-)
-def tanh_of_each(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """`tanh` is applied to W_q q and W_k k separately, before they are added."""
-    return sums_of_pairs((queries @ W_q.T).tanh(), (keys @ W_k.T).tanh()) @ w_v
+)(in_steps(add=lambda q, k: sums_of_pairs(q.tanh(), k.tanh()), activate=lambda sums: sums))
 
-
-@task.bug(
+task.bug(
+    "product in place of the sum",
+    "W_q q and W_k k are multiplied, where they should be added.",
     symptom="A query of zeros gives each key the score 0.",
     fix="add W_q q and W_k k; that is why the score is called additive.",
-)
-def product_in_place_of_the_sum(
-    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
-) -> Tensor:
-    """W_q q and W_k k are multiplied, where they should be added."""
-    return ((queries @ W_q.T)[:, :, None] * (keys @ W_k.T)[:, None]).tanh() @ w_v
+)(in_steps(add=lambda q, k: q[:, :, None] * k[:, None]))
 
-
-@task.bug(
+task.bug(
+    "key minus query",
+    "the query is subtracted from the key, as in a distance, where both should be added.",
     symptom="A pretrained layer's weights give other scores here.",
     fix="add both terms: a model can learn with a difference, too, but its weights are others.",
-)
-def key_minus_query(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """the query is subtracted from the key, as in a distance, where both should be added."""
-    return sums_of_pairs(-queries @ W_q.T, keys @ W_k.T).tanh() @ w_v
+)(in_steps(add=lambda q, k: sums_of_pairs(-q, k)))
 
 
 @task.bug(
@@ -263,16 +260,13 @@ def divided_by_the_root(
     return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).tanh() @ w_v / math.sqrt(len(w_v))
 
 
-@task.bug(
+task.bug(
+    "queries and keys change places",
+    "the scores are transposed, a row for each key and a column for each query.",
     symptom="With as many queries as keys the shape is right, but each row belongs to a key.",
     fix="give the queries an axis for keys, `[:, :, None]`, and the keys an axis for queries, "
     "`[:, None]`.",
-)
-def queries_and_keys_change_places(
-    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
-) -> Tensor:
-    """the scores are transposed, a row for each key and a column for each query."""
-    return sums_of_pairs(keys @ W_k.T, queries @ W_q.T).tanh() @ w_v
+)(in_steps(add=lambda q, k: sums_of_pairs(k, q)))
 
 
 # On plain lists

@@ -1,7 +1,5 @@
 """Attention joined from its three parts, on plain lists."""
 
-from __future__ import annotations
-
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.parts import PARTS, masked_softmax, pool, score
 from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention

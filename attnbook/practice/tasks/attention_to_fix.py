@@ -1,7 +1,5 @@
 """Attention with a bug to find, on plain lists."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.practice.list_task import ListTask

@@ -1,7 +1,5 @@
 """Attention that never attends to later positions."""
 
-from __future__ import annotations
-
 import math
 
 import torch

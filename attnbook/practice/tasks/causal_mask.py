@@ -1,7 +1,5 @@
 """The mask that hides the future."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """One step of Bahdanau's decoder."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -282,125 +280,115 @@ def _scores(step: Step) -> Tensor:
     return torch.tanh((step.state @ step.W_q.T)[:, None] + step.memory @ step.W_k.T) @ step.w_v
 
 
-def _weights(step: Step, scores: Tensor) -> Tensor:
+def _weigh(step: Step, scores: Tensor) -> Tensor:
     return attnbook.masked_softmax(scores[:, None], step.valid_lens)[:, 0]
 
 
-def _move(step: Step, weights: Tensor, memory: Tensor | None = None) -> Two:
-    """Pool with the weights, and make the step."""
-    context = (weights[..., None] * (step.memory if memory is None else memory)).sum(1)
-    return step.cell(torch.cat([step.token, context], 1), step.state), weights
+def _fill(step: Step, scores: Tensor) -> Tensor:
+    """Put -inf at padding."""
+    padding = torch.arange(scores.shape[1]) >= step.valid_lens[:, None]
+    return scores.masked_fill(padding, -math.inf)
 
 
-@task.bug(
-    symptom="The weights do not fit the state that was passed in, but a newer one.",
-    fix="query with the state as it was passed in; the new one is computed from the context.",
-)
-@of_arguments
-def asks_with_a_new_state(step: Step) -> Two:
-    """the cell first makes a new state, without a context, and this state queries the memory."""
+def _pool_of(vectors: Tensor, weights: Tensor) -> Tensor:
+    return (weights[..., None] * vectors).sum(1)
+
+
+def in_steps(
+    score: Function = _scores,
+    weigh: Function = _weigh,
+    pool: Function = lambda step, weights: _pool_of(step.memory, weights),
+    join: Function = lambda token, context: torch.cat([token, context], 1),
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    @of_arguments
+    def written(step: Step) -> Two:
+        weights = weigh(step, score(step))
+        inputs = join(step.token, pool(step, weights))
+        return step.cell(inputs, step.state), weights
+
+    return written
+
+
+def _scores_of_a_new_state(step: Step) -> Tensor:
     nothing = torch.zeros_like(step.memory[:, 0])
     new = step.cell(torch.cat([step.token, nothing], 1), step.state)
-    return _move(step, _weights(step, _scores(step._replace(state=new))))
+    return _scores(step._replace(state=new))
 
 
-@task.bug(
+task.bug(
+    "asks with a new state",
+    "the cell first makes a new state, without a context, and this state queries the memory.",
+    symptom="The weights do not fit the state that was passed in, but a newer one.",
+    fix="query with the state as it was passed in; the new one is computed from the context.",
+)(in_steps(score=_scores_of_a_new_state))
+
+task.bug(
+    "asks with the token",
+    "the token is the query, instead of the state.",
     symptom="After the same character the model always attends to the same position.",
     fix="query with the state, which depends on all tokens so far, and not with the last token.",
-)
-@of_arguments
-def asks_with_the_token(step: Step) -> Two:
-    """the token is the query, instead of the state."""
-    return _move(step, _weights(step, _scores(step._replace(state=step.token))))
+)(in_steps(score=lambda step: _scores(step._replace(state=step.token))))
 
-
-@task.bug(
+task.bug(
+    "padding is seen",
+    "the lengths are never used, and padding is visible.",
     symptom="A text's translation changes with the texts that it is batched with.",
     fix="hide the keys from position `valid_lens` on, before the softmax.",
-)
-@of_arguments
-def padding_is_seen(step: Step) -> Two:
-    """the lengths are never used, and padding is visible."""
-    return _move(step, _scores(step).softmax(1))
+)(in_steps(weigh=lambda _step, scores: scores.softmax(1)))
 
-
-@task.bug(
+task.bug(
+    "scores never look at the memory",
+    "the scores come from the state alone, and each key gets the same score.",
     symptom="All texts of the same length have the same heatmap.",
     origin="PyTorch's seq2seq tutorial",
     fix="add the projected memory to the projected state before tanh.",
-)
-@of_arguments
-def scores_never_look_at_the_memory(step: Step) -> Two:
-    """the scores come from the state alone, and each key gets the same score."""
-    return _move(step, _weights(step, _scores(step._replace(W_k=torch.zeros_like(step.W_k)))))
+)(in_steps(score=lambda step: _scores(step._replace(W_k=torch.zeros_like(step.W_k)))))
 
-
-@task.bug(
+task.bug(
+    "the context is not fed",
+    "the cell gets zeros instead of the context.",
     symptom="It learns as slowly as without attention, and the heatmap never becomes sharp.",
     fix="concatenate token and context: both are the cell's inputs.",
-)
-@of_arguments
-def the_context_is_not_fed(step: Step) -> Two:
-    """the cell gets zeros instead of the context."""
-    weights = _weights(step, _scores(step))
-    return _move(step, weights, torch.zeros_like(step.memory))
+)(in_steps(pool=lambda step, _weights: torch.zeros_like(step.memory[:, 0])))
 
-
-@task.bug(
+task.bug(
+    "the context before the token",
+    "context and token are joined in the wrong order, which no shape reveals.",
     symptom="It trains just as well, but pretrained weights give nonsense.",
     fix="join them as in the task: the token first, then the context.",
-)
-@of_arguments
-def the_context_before_the_token(step: Step) -> Two:
-    """context and token are joined in the wrong order, which no shape reveals."""
-    weights = _weights(step, _scores(step))
-    context = (weights[..., None] * step.memory).sum(1)
-    return step.cell(torch.cat([context, step.token], 1), step.state), weights
+)(in_steps(join=lambda token, context: torch.cat([context, token], 1)))
 
-
-@task.bug(
+task.bug(
+    "the last memory for the context",
+    "the cell gets the last state of the memory instead of the context.",
     symptom="Long texts are translated badly, though the heatmap looks fine.",
     fix="give the cell the weighted sum of all memory vectors.",
-)
-@of_arguments
-def the_last_memory_for_the_context(step: Step) -> Two:
-    """the cell gets the last state of the memory instead of the context."""
-    context = step.memory[:, -1]
-    weights = _weights(step, _scores(step))
-    return step.cell(torch.cat([step.token, context], 1), step.state), weights
+)(in_steps(pool=lambda step, _weights: step.memory[:, -1]))
 
-
-@task.bug(
+task.bug(
+    "projected keys are pooled",
+    "the context is pooled from the projected keys instead of the memory.",
     symptom="The weights are right, and the new state is not.",
     fix="project the keys for the scores only, and pool the memory itself.",
-)
-@of_arguments
-def projected_keys_are_pooled(step: Step) -> Two:
-    """the context is pooled from the projected keys instead of the memory."""
-    return _move(step, _weights(step, _scores(step)), step.memory @ step.W_k.T)
+)(in_steps(pool=lambda step, weights: _pool_of(step.memory @ step.W_k.T, weights)))
 
-
-@task.bug(
+task.bug(
+    "softmax over the batch",
+    "the softmax is taken over the batch.",
     symptom="With a batch of one every weight is 1.",
     origin="the book's own first draft",
     fix="take the softmax over the last axis, the keys.",
-)
-@of_arguments
-def softmax_over_the_batch(step: Step) -> Two:
-    """the softmax is taken over the batch."""
-    padding = torch.arange(step.memory.shape[1]) >= step.valid_lens[:, None]
-    return _move(step, _scores(step).masked_fill(padding, -math.inf).softmax(0).nan_to_num(0))
+)(in_steps(weigh=lambda step, scores: _fill(step, scores).softmax(0).nan_to_num(0)))
 
-
-@task.bug(
+task.bug(
+    "the projections are exchanged",
+    "`W_k` projects the state, and `W_q` the memory.",
     symptom="It works until query and key have different sizes.",
     origin="the book's own first draft",
     fix="`W_q` is for the state, and `W_k` for the memory.",
-)
-@of_arguments
-def the_projections_are_exchanged(step: Step) -> Two:
-    """`W_k` projects the state, and `W_q` the memory."""
-    return _move(step, _weights(step, _scores(step._replace(W_q=step.W_k, W_k=step.W_q))))
+)(in_steps(score=lambda step: _scores(step._replace(W_q=step.W_k, W_k=step.W_q))))
 
 
 @task.bug(
@@ -409,7 +397,7 @@ def the_projections_are_exchanged(step: Step) -> Two:
 @of_arguments
 def the_old_state_is_returned(step: Step) -> Two:
     """the cell's output is not used, and the old state is returned."""
-    return step.state, _weights(step, _scores(step))
+    return step.state, _weigh(step, _scores(step))
 
 
 @task.bug(
@@ -420,19 +408,16 @@ def the_old_state_is_returned(step: Step) -> Two:
 @of_arguments
 def the_weights_are_made_again_unmasked(step: Step) -> Two:
     """the returned weights are recomputed without the mask."""
-    return _move(step, _weights(step, _scores(step)))[0], _scores(step).softmax(1)
+    return in_steps()(*step)[0], _scores(step).softmax(1)
 
 
-@task.bug(
+task.bug(
+    "no keys are nan",
+    "padding is filled with -inf, and a text that is all padding gets no special handling.",
     symptom="One text of the batch is empty, and its state is NaN.",
     origin="pytorch#103749 and ten more threads",
     fix="clear the weights of a text that has no keys: where each score is -inf, they are 0/0.",
-)
-@of_arguments
-def no_keys_are_nan(step: Step) -> Two:
-    """padding is filled with -inf, and a text that is all padding gets no special handling."""
-    padding = torch.arange(step.memory.shape[1]) >= step.valid_lens[:, None]
-    return _move(step, _scores(step).masked_fill(padding, -math.inf).softmax(1))
+)(in_steps(weigh=lambda step, scores: _fill(step, scores).softmax(1)))
 
 
 # On plain lists

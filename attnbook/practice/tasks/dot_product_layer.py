@@ -1,7 +1,5 @@
 """Scaled dot-product attention as a layer, with dropout, and with stored weights."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

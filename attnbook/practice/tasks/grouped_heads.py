@@ -1,7 +1,5 @@
 """Attention in which several query heads share the keys and values of one head."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """How much a head attends to the token after the last occurrence of the current token."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

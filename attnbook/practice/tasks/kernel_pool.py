@@ -1,7 +1,5 @@
 """Kernel regression: attention by closeness."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Layer norm of one vector: numbers with mean 0 and variance 1."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.practice.list_task import ListTask

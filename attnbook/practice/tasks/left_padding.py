@@ -1,7 +1,5 @@
 """Mask and positions of sequences that are padded on the left."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

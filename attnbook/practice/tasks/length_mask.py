@@ -1,7 +1,5 @@
 """Which keys are visible, from lengths."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """A look-up by closeness: a soft dictionary."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.practice.list_task import ListTask

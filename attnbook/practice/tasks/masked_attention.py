@@ -1,7 +1,5 @@
 """Attention with heads and any mask."""
 
-from __future__ import annotations
-
 import math
 
 import torch

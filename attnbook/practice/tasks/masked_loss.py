@@ -1,7 +1,5 @@
 """The loss of a batch of padded texts."""
 
-from __future__ import annotations
-
 import math
 
 import torch

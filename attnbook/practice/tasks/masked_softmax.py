@@ -1,7 +1,5 @@
 """Weights from scores, with padding left out."""
 
-from __future__ import annotations
-
 import math
 
 import torch

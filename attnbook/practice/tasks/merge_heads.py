@@ -1,7 +1,5 @@
 """The parts that heads have made, put back into one vector per position."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,9 +1,6 @@
 """Several attentions side by side, on learned projections."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,9 +25,8 @@ task = Task(
         "of head_size neighbouring numbers; let each head attend by itself, with scores divided "
         "by √head_size; put the heads side by side again, and project them with `W_o`. "
         "`valid_lens`, (batch,), says how many keys, from the first, may be seen, and None means "
-        "all; whatever finite numbers the others hold have no "
-        "effect. Where none may be seen, the output is "
-        "0. The output has shape (batch, num_queries, num_hiddens)."
+        "all; whatever finite numbers the others hold have no effect. Where none may be seen, the "
+        "output is 0. The output has shape (batch, num_queries, num_hiddens)."
     ),
     starter=(
         "def multi_head_attention(\n"
@@ -134,11 +130,6 @@ def of_inputs(function: Function) -> Function:
     return written
 
 
-def unpack(inputs: tuple[Any, ...]) -> Inputs:
-    """Give the arguments of a call, with the last one by default."""
-    return (*inputs, None)[:9]  # nine of them
-
-
 def visible_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
     """True where a key is visible to all heads and queries: (batch, 1, 1, num_keys)."""
     if valid_lens is None:
@@ -156,32 +147,46 @@ def merge(heads: Tensor) -> Tensor:
     return heads.transpose(1, 2).flatten(2)
 
 
+def score(q: Tensor, k: Tensor) -> Tensor:
+    """Score in each head."""
+    return q @ k.mT / math.sqrt(q.shape[-1])
+
+
+def fill(scores: Tensor, visible: Tensor) -> Tensor:
+    """Fill the scores of hidden keys with the lowest number."""
+    return scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+
+
 def attend_by_head(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
     """Attend in each head; an empty row is zeros."""
-    scores = q @ k.mT / math.sqrt(q.shape[-1])
-    scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
-    return scores.softmax(dim=-1).masked_fill(~visible, 0) @ v
+    return fill(score(q, k), visible).softmax(dim=-1).masked_fill(~visible, 0) @ v
 
 
 def in_steps(
-    inputs: Inputs,
+    weights: Function = lambda *matrices: matrices,
     project: Function = linear,
     split: Function = split,
     attend: Function = attend_by_head,
     merge: Function = merge,
-) -> Tensor:
+) -> Function:
     """Correct code, of which a bug changes one step."""
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
-    pairs = ((queries, W_q), (keys, W_k), (values, W_v))
-    q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
-    output: Tensor = project(merge(attend(q, k, v, visible_keys(keys, valid_lens))), W_o)
-    return output
+
+    @of_inputs
+    def written(*inputs: *Inputs) -> Tensor:
+        queries, keys, values, *matrices, num_heads, valid_lens = inputs
+        W_q, W_k, W_v, W_o = weights(*matrices)
+        pairs = ((queries, W_q), (keys, W_k), (values, W_v))
+        q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
+        output: Tensor = project(merge(attend(q, k, v, visible_keys(keys, valid_lens))), W_o)
+        return output
+
+    return written
 
 
 @task.solution("it is the book's own layer, with the given weights.")
 @of_inputs
 def the_package(*inputs: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = inputs
     sizes = W_k.shape[1], W_q.shape[1], W_v.shape[1], W_o.shape[0], num_heads
     names = ("W_q.weight", "W_k.weight", "W_v.weight", "W_o.weight")
     weights = dict(zip(names, (W_q, W_k, W_v, W_o), strict=True))
@@ -193,7 +198,7 @@ def the_package(*inputs: *Inputs) -> Tensor:
 @task.solution("each head has its own rows of W_q, W_k and W_v, and its own columns of W_o.")
 @of_inputs
 def head_by_head(*inputs: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = inputs
     visible = visible_keys(keys, valid_lens)[:, 0]
     size = len(W_o) // num_heads
     output = queries.new_zeros(*queries.shape[:2], len(W_o))
@@ -204,20 +209,32 @@ def head_by_head(*inputs: *Inputs) -> Tensor:
     return output
 
 
-@task.solution("torch's own attention takes the heads; fully masked rows are cleared after it.")
-@of_inputs
-def torch_itself(*inputs: *Inputs) -> Tensor:
-    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        empty = ~visible.any(dim=-1, keepdim=True)
-        return scaled_dot_product_attention(q, k, v, visible | empty).masked_fill(empty, 0)
+def _torch_itself(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
+    empty = ~visible.any(dim=-1, keepdim=True)
+    return scaled_dot_product_attention(q, k, v, visible | empty).masked_fill(empty, 0)
 
-    return in_steps(inputs, attend=attend)
+
+def _folded(repeat: Function) -> Function:
+    """Fold heads into the batch, and repeat masks for them."""
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
+        mask = repeat(visible[:, 0], q.shape[1])
+        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), mask)
+        return output.reshape(q.shape)
+
+    return in_steps(attend=attend)
+
+
+task.solution(
+    "torch's own attention takes the heads; fully masked rows are cleared after it.",
+    name="torch itself",
+)(in_steps(attend=_torch_itself))
 
 
 @task.solution("each head has its own matrices, and the heads' outputs are added up.")
 @of_inputs
 def matrices_for_each_head(*inputs: *Inputs) -> Tensor:
-    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = unpack(inputs)
+    queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = inputs
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     # (batch, 1, positions, size) @ (heads, size, head_size): every pair at once
     q, k, v = (x[:, None] @ W.reshape(num_heads, -1, W.shape[1]).mT for x, W in pairs)
@@ -225,17 +242,10 @@ def matrices_for_each_head(*inputs: *Inputs) -> Tensor:
     return (heads @ W_o.T.reshape(num_heads, -1, len(W_o))).sum(dim=1)
 
 
-@task.solution(
-    "heads are folded into the batch, and each example's mask is repeated for its heads."
-)
-@of_inputs
-def heads_as_more_examples(*inputs: *Inputs) -> Tensor:
-    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        mask = visible[:, 0].repeat_interleave(q.shape[1], dim=0)
-        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), mask)
-        return output.reshape(q.shape)
-
-    return in_steps(inputs, attend=attend)
+task.solution(
+    "heads are folded into the batch, and each example's mask is repeated for its heads.",
+    name="heads as more examples",
+)(_folded(lambda mask, heads: mask.repeat_interleave(heads, dim=0)))
 
 
 def _call(
@@ -304,193 +314,132 @@ def test_a_fully_masked_example_gets_zeros(attention: Function) -> None:
     assert (output[0] == 0).all()
 
 
-@task.bug(
+def split_by_reshape(vectors: Tensor, num_heads: int) -> Tensor:
+    """Split heads without a swap of axes: the bug."""
+    return vectors.reshape(len(vectors), num_heads, vectors.shape[1], -1)
+
+
+def merge_by_reshape(heads: Tensor) -> Tensor:
+    """Merge heads without a swap of axes: the bug."""
+    return heads.reshape(len(heads), heads.shape[2], -1)
+
+
+task.bug(
+    "scaled by the whole width",
+    "scores are divided by √num_hiddens, the width of all heads together.",
     symptom="The weights are flatter than they should be, and even flatter with more heads.",
     origin="bert_language_understanding#9",
     fix="divide by the root of head_size: a score is the sum of head_size products.",
-)
-@of_inputs
-def scaled_by_the_whole_width(*inputs: *Inputs) -> Tensor:
-    """scores are divided by √num_hiddens, the width of all heads together."""
-    return in_steps(
-        inputs, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[1]), *rest)
-    )
+)(in_steps(attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[1]), *rest)))
 
-
-@task.bug(
+task.bug(
+    "not scaled",
+    "scores are not divided by √head_size.",
     symptom="Each head attends to almost one key only, and even more so with larger heads.",
     fix="divide the scores of a head by the root of head_size, before the softmax.",
-)
-@of_inputs
-def not_scaled(*inputs: *Inputs) -> Tensor:
-    """scores are not divided by √head_size."""
-    return in_steps(
-        inputs, attend=lambda q, *rest: attend_by_head(q * math.sqrt(q.shape[-1]), *rest)
-    )
+)(in_steps(attend=lambda q, *rest: attend_by_head(q * math.sqrt(q.shape[-1]), *rest)))
 
-
-@task.bug(
+task.bug(
+    "root forgotten",
+    "scores are divided by head_size, without the root.",
     symptom="All weights are nearly equal, and even more so with larger heads.",
     fix="take the root of head_size.",
-)
-@of_inputs
-def root_forgotten(*inputs: *Inputs) -> Tensor:
-    """scores are divided by head_size, without the root."""
-    return in_steps(
-        inputs, attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[-1]), *rest)
-    )
+)(in_steps(attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[-1]), *rest)))
 
-
-@task.bug(
+task.bug(
+    "split by a reshape",
+    "heads are split by one reshape, without a swap of axes, so that positions are mixed.",
     symptom="It trains, but a head gets some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
-)
-@of_inputs
-def split_by_a_reshape(*inputs: *Inputs) -> Tensor:
-    """heads are split by one reshape, without a swap of axes, so that positions are mixed."""
-    return in_steps(inputs, split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1))
+)(in_steps(split=split_by_reshape))
 
-
-@task.bug(
+task.bug(
+    "merged by a reshape",
+    "heads are merged by one reshape, without a swap of axes.",
     symptom="It trains, but an output holds what other queries have pooled.",
     origin="hyunwoongko/transformer#15, when the heads are merged",
     fix="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
-)
-@of_inputs
-def merged_by_a_reshape(*inputs: *Inputs) -> Tensor:
-    """heads are merged by one reshape, without a swap of axes."""
-    return in_steps(inputs, merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1))
+)(in_steps(merge=merge_by_reshape))
 
-
-@task.bug(
+task.bug(
+    "split and merged by reshapes",
+    "heads are split by one reshape and merged by another, and nothing is ever swapped.",
     symptom="It trains, but each head attends only within its own part of the positions.",
     origin="hyunwoongko/transformer#15",
     fix="swap positions and heads with `transpose(1, 2)`, after the first reshape and before "
     "the last one.",
-)
-@of_inputs
-def split_and_merged_by_reshapes(*inputs: *Inputs) -> Tensor:
-    """heads are split by one reshape and merged by another, and nothing is ever swapped."""
-    return in_steps(
-        inputs,
-        split=lambda x, heads: x.reshape(len(x), heads, x.shape[1], -1),
-        merge=lambda heads: heads.reshape(len(heads), heads.shape[2], -1),
-    )
+)(in_steps(split=split_by_reshape, merge=merge_by_reshape))
 
-
-@task.bug(
+task.bug(
+    "without an output projection",
+    "`W_o` is forgotten.",
     symptom="`W_o` never learns.",
     fix="project the merged heads with `W_o`: nothing else mixes them.",
-)
-@of_inputs
-def without_an_output_projection(*inputs: *Inputs) -> Tensor:
-    """`W_o` is forgotten."""
-    return in_steps((*inputs[:6], torch.eye(len(inputs[6]), dtype=inputs[6].dtype), *inputs[7:]))
+)(in_steps(weights=lambda *W: (*W[:3], torch.eye(len(W[3])).to(W[3]))))
 
-
-@task.bug(
+task.bug(
+    "values projected by W k",
+    "the values are projected with `W_k`, like the keys.",
     symptom="`W_v` never learns, and values of another size than keys do not fit.",
     fix="project values with `W_v`.",
-)
-@of_inputs
-def values_projected_by_W_k(*inputs: *Inputs) -> Tensor:
-    """the values are projected with `W_k`, like the keys."""
-    return in_steps((*inputs[:5], inputs[4], *inputs[6:]))
+)(in_steps(weights=lambda W_q, W_k, _W_v, W_o: (W_q, W_k, W_k, W_o)))
 
-
-@task.bug(
+task.bug(
+    "W q and W k exchanged",
+    "`W_k` is applied to the queries, and `W_q` to the keys.",
     symptom="All is well until queries and keys differ in size: then it crashes.",
     origin="the book's own first draft",
     fix="use `W_q` for queries, and `W_k` for keys.",
-)
-@of_inputs
-def W_q_and_W_k_exchanged(*inputs: *Inputs) -> Tensor:
-    """`W_k` is applied to the queries, and `W_q` to the keys."""
-    return in_steps((*inputs[:3], inputs[4], inputs[3], *inputs[5:]))
+)(in_steps(weights=lambda W_q, W_k, W_v, W_o: (W_k, W_q, W_v, W_o)))
 
-
-@task.bug(
+task.bug(
+    "weights not transposed",
+    "the weights are not transposed: `vectors @ W`.",
     symptom="A trained layer's weights give other outputs here, or do not fit.",
     fix="transpose: `vectors @ W.T`, as `nn.Linear` does.",
-)
-@of_inputs
-def weights_not_transposed(*inputs: *Inputs) -> Tensor:
-    """the weights are not transposed: `vectors @ W`."""
-    return in_steps(inputs, project=torch.matmul)
+)(in_steps(project=torch.matmul))
 
-
-@task.bug(
+task.bug(
+    "softmax over the heads",
+    "the softmax is taken over the heads.",
     symptom="A query's weights do not sum to 1 within a head.",
     origin="a common mistake: `softmax(dim=1)`, left from before there were heads",
     fix="take the softmax over the keys: `dim=-1`.",
-)
-@of_inputs
-def softmax_over_the_heads(*inputs: *Inputs) -> Tensor:
-    """the softmax is taken over the heads."""
-
-    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        return scores.softmax(dim=1).masked_fill(~visible, 0) @ v
-
-    return in_steps(inputs, attend=attend)
+)(in_steps(attend=lambda q, k, v, mask: score(q, k).softmax(1).masked_fill(~mask, 0) @ v))
 
 
-@task.bug(
+def _attend_over_the_batch(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
+    q, k, v = (each.transpose(0, 2) for each in (q, k, v))
+    return attend_by_head(q, k, v, visible.transpose(0, 3)).transpose(0, 2)
+
+
+task.bug(
+    "attention over the batch",
+    "the first axis is taken for positions, so that examples attend to one another.",
     symptom="What one example gets depends on the others in its batch.",
     origin="torch's default, `batch_first=False`",
     fix="keep the batch first: the axis of positions is the one before the last.",
-)
-@of_inputs
-def attention_over_the_batch(*inputs: *Inputs) -> Tensor:
-    """the first axis is taken for positions, so that examples attend to one another."""
+)(in_steps(attend=_attend_over_the_batch))
 
-    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        q, k, v = (each.transpose(0, 2) for each in (q, k, v))
-        return attend_by_head(q, k, v, visible.transpose(0, 3)).transpose(0, 2)
-
-    return in_steps(inputs, attend=attend)
-
-
-@task.bug(
+task.bug(
+    "padding not hidden",
+    "valid_lens is never used.",
     symptom="Outputs change with what is in the padding.",
     fix="hide the keys from valid_lens on, in every head.",
-)
-@of_inputs
-def padding_not_hidden(*inputs: *Inputs) -> Tensor:
-    """valid_lens is never used."""
-    return in_steps(
-        inputs, attend=lambda q, k, v, mask: attend_by_head(q, k, v, torch.ones_like(mask))
-    )
+)(in_steps(attend=lambda q, k, v, mask: attend_by_head(q, k, v, torch.ones_like(mask))))
 
-
-@task.bug(
+task.bug(
+    "lengths tiled",
+    "heads are folded into the batch, and lengths are tiled: a, b, a, b, instead of a, a, b, b.",
     symptom="Some heads attend to padding, and others to too few keys.",
     fix="use `repeat_interleave(num_heads)`: the heads of one example are together.",
-)
-@of_inputs
-def lengths_tiled(*inputs: *Inputs) -> Tensor:
-    """heads are folded into the batch, and lengths are tiled: a, b, a, b, instead of a, a, b, b."""
+)(_folded(lambda mask, heads: mask.repeat(heads, 1, 1)))
 
-    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        mask = visible[:, 0].repeat(q.shape[1], 1, 1)
-        output = attend_by_head(q.flatten(0, 1), k.flatten(0, 1), v.flatten(0, 1), mask)
-        return output.reshape(q.shape)
-
-    return in_steps(inputs, attend=attend)
-
-
-@task.bug(
+task.bug(
+    "an empty row pools padding",
+    "all padding gets the same finite score, so a fully masked row attends to it evenly.",
     symptom="An empty example's output is the mean of its padding.",
     origin="Dive into Deep Learning's masked softmax",
     fix="clear the weights of padding after the softmax.",
-)
-@of_inputs
-def an_empty_row_pools_padding(*inputs: *Inputs) -> Tensor:
-    """all padding gets the same finite score, so a fully masked row attends to it evenly."""
-
-    def attend(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-        scores = q @ k.mT / math.sqrt(q.shape[-1])
-        return scores.masked_fill(~visible, torch.finfo(scores.dtype).min).softmax(dim=-1) @ v
-
-    return in_steps(inputs, attend=attend)
+)(in_steps(attend=lambda q, k, v, visible: fill(score(q, k), visible).softmax(dim=-1) @ v))

@@ -1,7 +1,5 @@
 """Attention in blocks of keys, in one pass."""
 
-from __future__ import annotations
-
 import math
 
 import torch

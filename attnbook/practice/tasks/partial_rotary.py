@@ -1,7 +1,5 @@
 """A part of each vector turned, as many language models do it, with positions for each example."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Values averaged by weights."""
 
-from __future__ import annotations
-
 import math
 
 import torch

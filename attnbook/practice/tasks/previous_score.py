@@ -1,7 +1,5 @@
 """How much a head attends to the key just before."""
 
-from __future__ import annotations
-
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.tasks.induction_score import task as induction_score
 

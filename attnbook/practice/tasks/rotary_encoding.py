@@ -1,7 +1,5 @@
 """Queries and keys turned by their positions."""
 
-from __future__ import annotations
-
 import math
 
 import torch

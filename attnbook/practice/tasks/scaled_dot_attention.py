@@ -1,7 +1,5 @@
 """The scaled dot product, the softmax and the average, in one function."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -197,48 +195,63 @@ def test_padding_weighs_nothing_however_low_the_scores_are(function: Function) -
     assert torch.allclose(output, torch.tensor(3.0))
 
 
-@task.bug(
+def in_steps(score: Function = scale, weigh: Function = weigh) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(
+        queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
+    ) -> Tensor:
+        output: Tensor = weigh(score(queries, keys), valid_lens) @ values
+        return output
+
+    return written
+
+
+def filled_with(number: float) -> Function:
+    """Fill the scores of padding with a number."""
+
+    def fill(scores: Tensor, valid_lens: Lengths) -> Tensor:
+        return scores.masked_fill(where_padding(scores, valid_lens), number).softmax(-1)
+
+    return in_steps(weigh=fill)
+
+
+def cleared_after(softmax: Function) -> Function:
+    """Clear the weights of padding only after a softmax."""
+    return in_steps(
+        weigh=lambda scores, lens: softmax(scores).masked_fill(where_padding(scores, lens), 0)
+    )
+
+
+task.bug(
+    "no scaling",
+    "the scores are not divided by √query_size.",
     symptom="The weights are nearly 0 and 1, the more so the longer the vectors are.",
     origin="a common mistake; in this book the weights' entropy falls to 0.03 of 1 at size 1024",
     fix="divide the scores by `math.sqrt(queries.shape[-1])` before the softmax.",
-)
-def no_scaling(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
-    """the scores are not divided by √query_size."""
-    return weigh(queries @ keys.mT, valid_lens) @ values
+)(in_steps(score=lambda queries, keys: queries @ keys.mT))
 
-
-@task.bug(
+task.bug(
+    "division by the size",
+    "the scores are divided by query_size, without the root.",
     symptom="All weights are nearly equal, the more so the longer the vectors are.",
     fix="take the root: divide by `math.sqrt(queries.shape[-1])`.",
-)
-def division_by_the_size(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the scores are divided by query_size, without the root."""
-    return weigh(queries @ keys.mT / queries.shape[-1], valid_lens) @ values
+)(in_steps(score=lambda queries, keys: queries @ keys.mT / queries.shape[-1]))
 
-
-@task.bug(
+task.bug(
+    "multiplied by the root",
+    "the scores are multiplied by √query_size, where they should be divided.",
     symptom="Each query's output is nearly one of the values, and the others hardly count.",
     fix="divide by the root: `scores / math.sqrt(…)`, not `scores * math.sqrt(…)`.",
-)
-def multiplied_by_the_root(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the scores are multiplied by √query_size, where they should be divided."""
-    return weigh(queries @ keys.mT * math.sqrt(queries.shape[-1]), valid_lens) @ values
+)(in_steps(score=lambda queries, keys: queries @ keys.mT * math.sqrt(queries.shape[-1])))
 
-
-@task.bug(
+task.bug(
+    "root of the number of keys",
+    "the number of keys is under the root, where a query's size belongs.",
     symptom="Longer sentences give flatter weights.",
     origin="threads such as bert_language_understanding#9 ask which size d is",
     fix="take the size of a query, `queries.shape[-1]`; `shape[1]` of the keys is their number.",
-)
-def root_of_the_number_of_keys(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the number of keys is under the root, where a query's size belongs."""
-    return weigh(queries @ keys.mT / math.sqrt(keys.shape[1]), valid_lens) @ values
+)(in_steps(score=lambda queries, keys: queries @ keys.mT / math.sqrt(keys.shape[1])))
 
 
 @task.bug(
@@ -264,16 +277,12 @@ def scaled_after_the_softmax(
     return weigh(queries @ keys.mT, valid_lens) / math.sqrt(queries.shape[-1]) @ values
 
 
-@task.bug(
+task.bug(
+    "cosine in place of the product",
+    "queries and keys are normalised to length 1 first, so that only angles count.",
     symptom="A key twice as long gets no more attention.",
     fix="take the dot product as it is: the length of a query or a key counts.",
-)
-def cosine_in_place_of_the_product(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """queries and keys are normalised to length 1 first, so that only angles count."""
-    scores = scale(F.normalize(queries, dim=-1), F.normalize(keys, dim=-1))
-    return weigh(scores, valid_lens) @ values
+)(in_steps(score=lambda *both: scale(*(F.normalize(vectors, dim=-1) for vectors in both))))
 
 
 @task.bug(
@@ -288,115 +297,73 @@ def keys_are_pooled(
     return weigh(scale(queries, keys), valid_lens) @ keys
 
 
-@task.bug(
+task.bug(
+    "softmax over the queries",
+    "the softmax is taken over the queries, so that the weights of each key sum to 1.",
     symptom="A single query gives every key the weight 1.",
     origin="the book's own first draft, without lengths; accepted by TorchCode's judge",
     fix="take the softmax over the keys, the last axis: `dim=-1`.",
-)
-def softmax_over_the_queries(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the softmax is taken over the queries, so that the weights of each key sum to 1."""
-    scores = scale(queries, keys)
-    return scores.softmax(1).masked_fill(where_padding(scores, valid_lens), 0) @ values
+)(cleared_after(lambda scores: scores.softmax(1)))
 
-
-@task.bug(
+task.bug(
+    "padding is seen",
+    "`valid_lens` is never used, so padding takes part.",
     symptom="More padding in the batch changes the output.",
     fix="fill the scores of padding with -inf before the softmax.",
-)
-def padding_is_seen(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """`valid_lens` is never used, so padding takes part."""
-    del valid_lens
-    return scale(queries, keys).softmax(-1) @ values
+)(in_steps(weigh=lambda scores, _lens: scores.softmax(-1)))
 
-
-@task.bug(
+task.bug(
+    "masked after the softmax",
+    "padding is set to 0 after the softmax, so the weights that are left sum to less than 1.",
     symptom="The more padding there is, the smaller is the output.",
     fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
-)
-def masked_after_the_softmax(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """padding is set to 0 after the softmax, so the weights that are left sum to less than 1."""
-    scores = scale(queries, keys)
-    return scores.softmax(-1).masked_fill(where_padding(scores, valid_lens), 0) @ values
+)(cleared_after(lambda scores: scores.softmax(-1)))
 
-
-@task.bug(
+task.bug(
+    "nothing seen is nan",
+    "padding is filled with -inf, and an example that is all padding is not handled.",
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
     fix="set fully masked rows to 0: where every score is -inf, the softmax is 0/0.",
-)
-def nothing_seen_is_nan(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """padding is filled with -inf, and an example that is all padding is not handled."""
-    scores = scale(queries, keys)
-    return scores.masked_fill(where_padding(scores, valid_lens), -math.inf).softmax(-1) @ values
+)(filled_with(-math.inf))
 
-
-@task.bug(
+task.bug(
+    "nothing seen is an average",
+    "padding is filled with a low number such as -1e6; where all are padding, they are visible.",
     symptom="One example of the batch is empty, and its output is the average of its padding.",
     origin="Dive into Deep Learning and its descendants",
     fix="set fully masked rows to 0: equal scores share the weight, however low they are.",
-)
-def nothing_seen_is_an_average(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """padding is filled with a low number such as -1e6; where all are padding, they are visible."""
-    scores = scale(queries, keys)
-    return scores.masked_fill(where_padding(scores, valid_lens), -1e6).softmax(-1) @ values
+)(filled_with(-1e6))
 
-
-@task.bug(
+task.bug(
+    "one key of padding is seen",
+    "one key too many is seen: the position is compared with the length by `>`, not by `>=`.",
     symptom="In each example, a little attention goes to the first key of its padding.",
     fix="positions count from 0: a key is padding if its position is at least the length, `>=`.",
-)
-def one_key_of_padding_is_seen(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """one key too many is seen: the position is compared with the length by `>`, not by `>=`."""
-    return weigh(scale(queries, keys), None if valid_lens is None else valid_lens + 1) @ values
+)(in_steps(weigh=lambda scores, lens: weigh(scores, None if lens is None else lens + 1)))
 
-
-@task.bug(
+task.bug(
+    "the last key is hidden",
+    "one key too few is seen.",
     symptom="No query attends to the last word of a sentence.",
     fix="positions count from 0, so the last visible key is at the length minus 1.",
-)
-def the_last_key_is_hidden(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """one key too few is seen."""
-    return weigh(scale(queries, keys), None if valid_lens is None else valid_lens - 1) @ values
+)(in_steps(weigh=lambda scores, lens: weigh(scores, None if lens is None else lens - 1)))
 
-
-@task.bug(
+task.bug(
+    "padding scores zero",
+    "the scores of padding are set to 0, which is not a low score.",
     symptom="A third of the attention goes to padding.",
     origin="the book's own first draft",
     fix="fill with a number below every score, -inf, and not with 0.",
-)
-def padding_scores_zero(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the scores of padding are set to 0, which is not a low score."""
-    scores = scale(queries, keys)
-    return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1) @ values
+)(filled_with(0))
 
-
-@task.bug(
+task.bug(
+    "keys not transposed",
+    "the keys are not transposed, so that rows of queries are multiplied by columns of keys.",
     symptom="The product of queries and keys raises an error, unless num_keys equals query_size.",
     origin="a new reader's first try",
     fix="swap the last two axes of the keys first: `queries @ keys.mT`.",
-)
-def keys_not_transposed(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the keys are not transposed, so that rows of queries are multiplied by columns of keys."""
-    scores = queries @ keys / math.sqrt(queries.shape[-1])
-    return weigh(scores, valid_lens) @ values
+)(in_steps(score=lambda queries, keys: queries @ keys / math.sqrt(queries.shape[-1])))
 
 
 @task.bug(

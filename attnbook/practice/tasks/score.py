@@ -1,7 +1,5 @@
 """A score by closeness, for one query and one key."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.practice import parts

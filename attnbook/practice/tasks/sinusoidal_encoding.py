@@ -1,7 +1,5 @@
 """Sines and cosines that distinguish positions."""
 
-from __future__ import annotations
-
 import math
 
 import torch

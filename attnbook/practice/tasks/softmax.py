@@ -1,7 +1,5 @@
 """Weights from scores, where all keys are visible."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """The numbers of each vector shared out among heads."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The Transformer block: attention, then a feed-forward, each normed before and added after."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -127,7 +125,7 @@ task.case("6 examples of 70 positions")(
 
 
 class Block(nn.Module):
-    """What the blocks below have in common: each overrides one step, correctly or with a bug."""
+    """The four parts."""
 
     def __init__(
         self,
@@ -140,22 +138,35 @@ class Block(nn.Module):
         self.attention, self.attention_norm = attention, attention_norm
         self.feed_forward, self.feed_forward_norm = feed_forward, feed_forward_norm
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x))
 
-    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
-        attended: Tensor = self.attention(x, x, x, valid_lens)
-        return attended
-
-    def run_feed_forward(self, x: Tensor) -> Tensor:
-        output: Tensor = self.feed_forward(x)
-        return output
+def add(part: Function, norm: Function, x: Tensor) -> Tensor:
+    """A step of the block: attention or feed-forward."""
+    output: Tensor = x + part(norm(x))
+    return output
 
 
-@task.solution("two statements, one for each step: the norm, the module, the sum.")
-class in_two_lines(Block):
-    pass
+def in_two_steps(
+    first: Function = add,
+    second: Function = add,
+    attend: Function = lambda attention, x, lens: attention(x, x, x, lens),
+    norms: Function = lambda block: (block.attention_norm, block.feed_forward_norm),
+) -> type[Block]:
+    """A correct block, of which a bug changes a step, the call of attention, or the norms."""
+
+    class TransformerBlock(Block):
+        def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+            attention_norm, feed_forward_norm = norms(self)
+            x = first(lambda n: attend(self.attention, n, valid_lens), attention_norm, x)
+            output: Tensor = second(self.feed_forward, feed_forward_norm, x)
+            return output
+
+    return TransformerBlock
+
+
+in_two_lines = in_two_steps()
+task.solution(
+    "two statements, one for each step: the norm, the module, the sum.", name="in two lines"
+)(in_two_lines)
 
 
 @task.solution(
@@ -173,9 +184,9 @@ class summed_at_the_end(Block):
 class into_a_clone(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         stream = x.clone()
-        stream += self.attend(self.attention_norm(x), valid_lens)
-        added = self.run_feed_forward(self.feed_forward_norm(stream))
-        return stream.add(added)
+        normed = self.attention_norm(x)
+        stream += self.attention(normed, normed, normed, valid_lens)
+        return stream.add(self.feed_forward(self.feed_forward_norm(stream)))
 
 
 class _AddedTo(nn.Module):
@@ -209,7 +220,7 @@ class two_residuals(nn.Module):
 
 
 @task.solution("examples do not affect one another, so that each can be computed separately.")
-class example_by_example(Block):
+class example_by_example(in_two_lines):  # type: ignore[misc, valid-type]  # it is a class
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         outputs = []
         for i in range(len(x)):
@@ -293,94 +304,63 @@ def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function)
     assert len([*block.parameters()]) == 6
 
 
-@task.bug(
+def in_both_steps(step: Function) -> type[Block]:
+    """Change both steps."""
+    return in_two_steps(step, step)
+
+
+task.bug(
+    "norms come after the sums",
+    "each norm comes after its sum (post-norm), but belongs before its step (pre-norm).",
     symptom="Weights of a pre-norm model give nonsense here, and a deep stack hardly learns.",
     origin="torch's default, `norm_first=False`: the order of the paper of 2017",
     fix="normalise the input of each step, `x + step(norm(x))`, and not the sum.",
-)
-class norms_come_after_the_sums(Block):
-    """each norm comes after its sum (post-norm), but belongs before its step (pre-norm)."""
+)(in_both_steps(lambda part, norm, x: norm(x + part(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = self.attention_norm(x + self.attend(x, valid_lens))
-        output: Tensor = self.feed_forward_norm(x + self.run_feed_forward(x))
-        return output
-
-
-@task.bug(
+task.bug(
+    "norms come after the steps",
+    "each step's output is normalised before it is added, but its input is not.",
     symptom="The norms limit how much each step can add.",
     origin="Swin Transformer V2, which norms so on purpose",
     fix="normalise the input of each step, `step(norm(x))`, and not its output.",
-)
-class norms_come_after_the_steps(Block):
-    """each step's output is normalised before it is added, but its input is not."""
+)(in_both_steps(lambda part, norm, x: x + norm(part(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attention_norm(self.attend(x, valid_lens))
-        output: Tensor = x + self.feed_forward_norm(self.run_feed_forward(x))
-        return output
-
-
-@task.bug(
+task.bug(
+    "normed once more at the end",
+    "the sum is normalised once more before it is returned.",
     symptom="One block works; in a stack, the embeddings do not reach the end unchanged.",
     origin="a common mistake: a stack has such a norm, once, at its end",
     fix="return the sum: the norm at the end belongs to the stack, not to a block.",
-)
-class normed_once_more_at_the_end(Block):
-    """the sum is normalised once more before it is returned."""
+)(in_two_steps(second=lambda part, norm, x: norm(x + part(norm(x)))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        output: Tensor = self.feed_forward_norm(super().forward(x, valid_lens))
-        return output
-
-
-@task.bug(
+task.bug(
+    "normed over the positions",
+    "the norms work over the positions, and not over the numbers of one position.",
     symptom="It runs for one length of text, and crashes for others.",
     origin="a common mistake: channels come before positions in code for images",
     fix="normalise the last axis, the numbers of one position: `norm(x)`, without a transpose.",
-)
-class normed_over_the_positions(Block):
-    """the norms work over the positions, and not over the numbers of one position."""
+)(in_both_steps(lambda part, norm, x: x + part(norm(x.mT).mT)))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(self.attention_norm(x.mT).mT, valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x.mT).mT)
-
-
-@task.bug(
+task.bug(
+    "one norm for both",
+    "the attention's norm is used a second time, before the feed-forward.",
     symptom="One norm never learns, and trained weights give other outputs here.",
     fix="use `feed_forward_norm` before the feed-forward.",
-)
-class one_norm_for_both(Block):
-    """the attention's norm is used a second time, before the feed-forward."""
+)(in_two_steps(norms=lambda block: (block.attention_norm, block.attention_norm)))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.run_feed_forward(self.attention_norm(x))
-
-
-@task.bug(
+task.bug(
+    "norms exchanged",
+    "each step has the other one's norm.",
     symptom="Trained weights give other outputs here.",
     fix="check the names: `attention_norm` comes before the attention.",
-)
-class norms_exchanged(Block):
-    """each step has the other one's norm."""
+)(in_two_steps(norms=lambda block: (block.feed_forward_norm, block.attention_norm)))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(self.feed_forward_norm(x), valid_lens)
-        return x + self.run_feed_forward(self.attention_norm(x))
-
-
-@task.bug(
+task.bug(
+    "feed forward without its norm",
+    "the feed-forward gets the sum as it is, without its norm.",
     symptom="Numbers grow from block to block, and training becomes unstable.",
     fix="normalise the input of the feed-forward: `feed_forward(feed_forward_norm(x))`.",
-)
-class feed_forward_without_its_norm(Block):
-    """the feed-forward gets the sum as it is, without its norm."""
-
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.run_feed_forward(x)
+)(in_two_steps(second=lambda part, _norm, x: x + part(x)))
 
 
 @task.bug(
@@ -392,8 +372,10 @@ class feed_forward_beside_the_attention(Block):
     """the feed-forward gets the block's input, and not its sum with the attention's output."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        attended = self.attend(self.attention_norm(x), valid_lens)
-        return x + attended + self.run_feed_forward(self.feed_forward_norm(x))
+        normed = self.attention_norm(x)
+        attended = self.attention(normed, normed, normed, valid_lens)
+        output: Tensor = x + attended + self.feed_forward(self.feed_forward_norm(x))
+        return output
 
 
 @task.bug(
@@ -406,7 +388,7 @@ class only_queries_normed(Block):
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = x + self.attention(self.attention_norm(x), x, x, valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x))
+        return add(self.feed_forward, self.feed_forward_norm, x)
 
 
 @task.bug(
@@ -419,20 +401,16 @@ class values_not_normed(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
         x = x + self.attention(normed, normed, x, valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x))
+        return add(self.feed_forward, self.feed_forward_norm, x)
 
 
-@task.bug(
+task.bug(
+    "attention without its norm",
+    "the attention gets `x` itself, without its norm.",
     symptom="Numbers grow from block to block, and training becomes unstable.",
     origin="a common mistake: the normed numbers are computed and not used",
     fix="pass the normalised numbers to the attention.",
-)
-class attention_without_its_norm(Block):
-    """the attention gets `x` itself, without its norm."""
-
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(x, valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x))
+)(in_two_steps(first=lambda part, _norm, x: x + part(x)))
 
 
 @task.bug(
@@ -443,87 +421,54 @@ class feed_forward_comes_first(Block):
     """the feed-forward comes before the attention."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.run_feed_forward(self.feed_forward_norm(x))
-        return x + self.attend(self.attention_norm(x), valid_lens)
+        x = add(self.feed_forward, self.feed_forward_norm, x)
+        return add(lambda n: self.attention(n, n, n, valid_lens), self.attention_norm, x)
 
 
-@task.bug(
+task.bug(
+    "second sum on the norm",
+    "the feed-forward's output is added to the normalised sum, and not to the sum itself.",
     symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="a common mistake: the normed numbers took the name `x`",
     fix="add the feed-forward's output to the sum, not to the normalised sum.",
-)
-class second_sum_on_the_norm(Block):
-    """the feed-forward's output is added to the normalised sum, and not to the sum itself."""
+)(in_two_steps(second=lambda part, norm, x: norm(x) + part(norm(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = self.feed_forward_norm(x + self.attend(self.attention_norm(x), valid_lens))
-        return x + self.run_feed_forward(x)
-
-
-@task.bug(
+task.bug(
+    "first sum on the norm",
+    "the attention's output is added to the normalised `x`, and not to `x` itself.",
     symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="a common mistake: the normed numbers took the name `x`",
     fix="add the attention's output to `x`, not to the normalised `x`.",
-)
-class first_sum_on_the_norm(Block):
-    """the attention's output is added to the normalised `x`, and not to `x` itself."""
+)(in_two_steps(first=lambda part, norm, x: norm(x) + part(norm(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = self.attention_norm(x)
-        x = x + self.attend(x, valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x))
-
-
-@task.bug(
+task.bug(
+    "no residuals",
+    "nothing is added up: each step's output replaces its input.",
     symptom="In a deep stack the first blocks do not learn, and each position loses its own token.",
     fix="add each step's output to its input: `x = x + …`, twice.",
-)
-class no_residuals(Block):
-    """nothing is added up: each step's output replaces its input."""
+)(in_both_steps(lambda part, norm, x: part(norm(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        return self.run_feed_forward(
-            self.feed_forward_norm(self.attend(self.attention_norm(x), valid_lens))
-        )
-
-
-@task.bug(
+task.bug(
+    "first residual lost",
+    "the output of attention replaces `x` instead of being added to it.",
     symptom="Each position keeps what it attended to, and loses its own vector.",
     fix="add the attention's output to `x`: `x = x + attention(…)`.",
-)
-class first_residual_lost(Block):
-    """the output of attention replaces `x` instead of being added to it."""
+)(in_two_steps(first=lambda part, norm, x: part(norm(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = self.attend(self.attention_norm(x), valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(x))
-
-
-@task.bug(
+task.bug(
+    "second residual lost",
+    "the feed-forward's output is returned alone, and not added to the sum before it.",
     symptom="The output of attention reaches the next block only through the feed-forward.",
     fix="add the feed-forward's output to the sum before it: `return x + feed_forward(…)`.",
-)
-class second_residual_lost(Block):
-    """the feed-forward's output is returned alone, and not added to the sum before it."""
+)(in_two_steps(second=lambda part, norm, x: part(norm(x))))
 
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = x + self.attend(self.attention_norm(x), valid_lens)
-        return self.run_feed_forward(self.feed_forward_norm(x))
-
-
-@task.bug(
+task.bug(
+    "added to what was normed",
+    "each step's output is added to the normalised `x`, as when `x = norm(x)` comes first.",
     symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common mistake",
     fix="give the normalised numbers their own name, and add to `x`, which was not normalised.",
-)
-class added_to_what_was_normed(Block):
-    """each step's output is added to the normalised `x`, as when `x = norm(x)` comes first."""
-
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x = self.attention_norm(x)
-        x = x + self.attend(x, valid_lens)
-        x = self.feed_forward_norm(x)
-        return x + self.run_feed_forward(x)
+)(in_both_steps(lambda part, norm, x: norm(x) + part(norm(x))))
 
 
 @task.bug(
@@ -535,45 +480,32 @@ class first_input_added_twice(Block):
     """the feed-forward's output is added to the block's input, and not to the first sum."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        attended = x + self.attend(self.attention_norm(x), valid_lens)
-        return x + self.run_feed_forward(self.feed_forward_norm(attended))
+        attended = add(lambda n: self.attention(n, n, n, valid_lens), self.attention_norm, x)
+        output: Tensor = x + self.feed_forward(self.feed_forward_norm(attended))
+        return output
 
 
-@task.bug(
+task.bug(
+    "lengths not handed on",
+    "`valid_lens` is not passed to the attention.",
     symptom="Outputs change with what is in the padding.",
     fix="pass `valid_lens` on: `attention(n, n, n, valid_lens)`.",
-)
-class lengths_not_handed_on(Block):
-    """`valid_lens` is not passed to the attention."""
+)(in_two_steps(attend=lambda attention, x, _lens: attention(x, x, x, None)))
 
-    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
-        del valid_lens
-        return super().attend(x, None)
-
-
-@task.bug(
+task.bug(
+    "masked in training only",
+    "the lengths are passed to the attention in training only.",
     symptom="It is right in training; in evaluation mode, padding changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
     fix="always pass `valid_lens` on: padding must be hidden in evaluation mode, too.",
-)
-class masked_in_training_only(Block):
-    """the lengths are passed to the attention in training only."""
+)(in_two_steps(attend=lambda it, x, lens: it(x, x, x, lens if it.training else None)))
 
-    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return super().attend(x, valid_lens if self.training else None)
-
-
-@task.bug(
+task.bug(
+    "written into x",
+    "`x += …` writes into the caller's tensor.",
     symptom="Called twice with the same `x`, it gives two different outputs.",
     fix="write `x = x + …`, which makes a new tensor; `x += …` writes into the caller's.",
-)
-class written_into_x(Block):
-    """`x += …` writes into the caller's tensor."""
-
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        x += self.attend(self.attention_norm(x), valid_lens)
-        x += self.run_feed_forward(self.feed_forward_norm(x))
-        return x
+)(in_both_steps(lambda part, norm, x: x.add_(part(norm(x)))))
 
 
 @task.bug(
@@ -581,12 +513,13 @@ class written_into_x(Block):
     origin="a common mistake; DETR adds positions in each layer on purpose, to queries and keys",
     fix="add positions once, to the embedding, before the first block.",
 )
-class positions_added_again(Block):
+class positions_added_again(in_two_lines):  # type: ignore[misc, valid-type]  # it is a class
     """the block adds positions to its input, as every block before it has done."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         positions = attnbook.sinusoidal_encoding(x.shape[1], x.shape[2], dtype=x.dtype)
-        return super().forward(x + positions, valid_lens)
+        output: Tensor = super().forward(x + positions, valid_lens)
+        return output
 
 
 @task.bug(
@@ -604,20 +537,17 @@ class parts_in_a_plain_list(nn.Module):
         feed_forward_norm: nn.Module,
     ) -> None:
         super().__init__()
-        self.parts = [Block(attention, attention_norm, feed_forward, feed_forward_norm)]
+        self.parts = [in_two_lines(attention, attention_norm, feed_forward, feed_forward_norm)]
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         output: Tensor = self.parts[0](x, valid_lens)
         return output
 
 
-@task.bug(
+task.bug(
+    "attention over the batch",
+    "batch and positions are exchanged before the attention, so examples attend to one another.",
     symptom="An example's output depends on the other examples in its batch.",
     origin="torch's default, `batch_first=False`",
     fix="pass the normed `x` as it is: the batch comes first.",
-)
-class attention_over_the_batch(Block):
-    """batch and positions are exchanged before the attention, so examples attend to one another."""
-
-    def attend(self, x: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return super().attend(x.transpose(0, 1), valid_lens).transpose(0, 1)
+)(in_two_steps(attend=lambda it, x, lens: it(*[x.transpose(0, 1)] * 3, lens).transpose(0, 1)))

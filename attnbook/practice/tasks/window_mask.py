@@ -1,7 +1,5 @@
 """Which positions may attend to which, in a sliding window."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
