@@ -5,19 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from attnbook.messages import Messages
-from attnbook.practice.judge import judging, lists
+from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
 from attnbook.practice.judge.reading import class_name, to_plain_value
 from attnbook.practice.judge.run_safely import own_names, run, session
-from attnbook.practice.judge.tensors import (
-    ENDLESS,
-    UNREADABLE,
-    Outcome,
-    difference,
-    is_all_nan,
-    outcome_of,
-    same,
-)
+from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
 from attnbook.practice.judge.verdicts import Verdict
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_task
@@ -63,48 +55,33 @@ def check(task: str, written: Function) -> Verdict:
 
 def judge_lists(task: ListTask, written: Function) -> Verdict:
     """Judge an answer on plain lists as on the book's page, with a time limit for each call."""
-    printed, decided = "", False
 
     def call_function(function: Function, arguments: list[Any]) -> dict[str, Any]:
-        nonlocal printed
         result = run(lambda: lists.outcome_of(function, arguments, to_plain_value))
-        printed = printed if decided else result.printed
-        if result.endless:
-            return {"refused": result.endless}
-        if result.error is not None:
-            return {"refused": TEXT("cannot_be_read", reason=class_name(result.error))}
         outcome: dict[str, Any] = result.value
-        return outcome
-
-    def before_naming() -> None:
-        nonlocal decided
-        decided = True
+        if result.endless:
+            outcome = {"refused": result.endless}
+        elif result.error is not None:
+            outcome = {"refused": TEXT("cannot_be_read", reason=class_name(result.error))}
+        return {**outcome, "printed": result.printed}
 
     with session():
-        found = lists.judge(data_of(task.name), written, before_naming, call_function)
-    cases, bugs = [*task.cases.values()], [*task.bugs.values()]
-    return Verdict(
-        task,
-        held=[case.name for case in cases[: found["held"]]],
-        failed=None if found["case"] is None else cases[found["case"]],
-        wrong=found["wrong"],
-        printed=printed,
-        bugs=[bugs[number] for number in found["bugs"]],
-    )
+        found = lists.judge(data_of(task.name), written, call_function=call_function)
+    return _verdict(task, found, found["outcome"]["printed"] if found["wrong"] else "")
 
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in order, up to the first that fails; then search for its bug."""
-    answer = TensorAnswer(task, written)
     with session():
-        found = judging.judge(answer)
+        found = judging.judge(TensorAnswer(task, written))
+    return _verdict(task, found, found["outcome"].printed if found["wrong"] else "")
+
+
+def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:
     names, bugs = [*task.cases], [*task.bugs.values()]
-    if not found["wrong"]:
-        return Verdict(task, names)
-    held, outcome = found["held"], found["outcome"]
-    failed = task.cases[names[held]]
-    same = [bugs[number] for number in found["bugs"]]
-    return Verdict(task, names[:held], failed, found["wrong"], outcome.printed, same)
+    held, wrong = found["held"], found["wrong"]
+    failed = task.cases[names[held]] if wrong else None
+    return Verdict(task, names[:held], failed, wrong, printed, [bugs[i] for i in found["bugs"]])
 
 
 class TensorAnswer:
@@ -119,25 +96,29 @@ class TensorAnswer:
         """Run the answer; a known bug, as the book's figures pass it, is not run again."""
         for bug in self.bugs:
             if bug.function is self.written:
-                return bug_outcome(self.task, self.cases[case], bug)
-        return outcome_of(self.task, self.cases[case], self.written)
+                return known_outcome(self.task, self.cases[case], bug)
+        return tensors.outcome_of(self.task, self.cases[case], self.written)
 
     def difference(self, case: int, outcome: Outcome) -> str:
-        right = reference_outcome(self.task, self.cases[case])
-        return difference(self.task, self.cases[case], outcome, right)
+        right = known_outcome(self.task, self.cases[case])
+        return tensors.difference(self.task, self.cases[case], outcome, right)
 
     def is_same(self, case: int, outcome: Outcome, bug: int) -> bool:
-        other = bug_outcome(self.task, self.cases[case], self.bugs[bug])
-        return same(self.task, self.cases[case], outcome, other)
+        other = known_outcome(self.task, self.cases[case], self.bugs[bug])
+        return tensors.same(self.task, self.cases[case], outcome, other)
 
     def is_wrong(self, case: int, bug: int) -> bool:
-        return bool(self.difference(case, bug_outcome(self.task, self.cases[case], self.bugs[bug])))
+        return (
+            self.difference(case, known_outcome(self.task, self.cases[case], self.bugs[bug])) != ""
+        )
 
     def needs_no_name(self, outcome: Outcome) -> bool:
         return outcome.kind in NEEDS_NO_NAME
 
     def is_all_nan(self, outcome: Outcome) -> bool:
-        return is_all_nan(outcome)
+        return bool(outcome.outputs) and all(
+            output.numel() > 0 and bool(output.isnan().all()) for output in outcome.outputs
+        )
 
     def needed(self, case: int, counted: int) -> float:
         return counted / 2
@@ -146,23 +127,16 @@ class TensorAnswer:
 _OUTCOMES: dict[tuple[str, str, str], Outcome] = {}
 
 
-def reference_outcome(task: Task, case: Case) -> Outcome:
-    """Give the outcome of the reference."""
-    return _cached_outcome(task, case, "", task.reference)
+def known_outcome(task: Task, case: Case, bug: Bug | None = None) -> Outcome:
+    """Give the outcome of a known bug, or of the reference, which is computed once.
 
-
-def bug_outcome(task: Task, case: Case, bug: Bug) -> Outcome:
-    """Give the outcome of a known bug."""
-    return _cached_outcome(task, case, bug.name, bug.function)
-
-
-def _cached_outcome(task: Task, case: Case, bug: str, function: Function) -> Outcome:
-    """Give the outcome of a function of ours; one that the machine has spoilt is not stored."""
-    key = task.name, case.name, bug
+    An outcome that the machine has spoilt is not stored.
+    """
+    key = task.name, case.name, bug.name if bug else ""
     if key in _OUTCOMES:
         return _OUTCOMES[key]
     with own_names():
-        outcome = outcome_of(task, case, function)
+        outcome = tensors.outcome_of(task, case, bug.function if bug else task.reference)
     if not outcome.kind.startswith(UNEXPECTED) and (bug or not outcome.problem or case.refused):
         _OUTCOMES[key] = outcome
     return outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from types import FunctionType
 
 from attnbook.messages import Messages
@@ -13,7 +12,7 @@ from attnbook.practice.judge.run_safely import Stopped, run, session
 from attnbook.practice.judge.verdicts import Grade
 from attnbook.practice.judge.world import Names
 from attnbook.practice.registry import find_task
-from attnbook.practice.task import Function, Solution, Task
+from attnbook.practice.task import Bug, Function, Solution, Task
 
 TEXT = Messages(__file__)
 # What is wrong with a test itself, by the error that it raises or by what it does.
@@ -59,84 +58,66 @@ def grade(task: Task, tests: list[Function]) -> Grade:
     failures, hints, rows = [], [], []
     with session():
         for test in tests:
-            found, hint = _run_on_solutions(test, task)
-            row = dict.fromkeys(task.bugs, False)
+            texts, hint = _run_on_all(test, task.solutions.values())
+            found = [(task.solutions[name], text) for name, text in texts.items() if text]
+            caught: dict[str, str] = {}
             if not found and not hint:  # else a failure on a bug means nothing
-                row, hint = _run_on_bugs(test, task)
+                caught, hint = _run_on_all(test, task.bugs.values())
             failures.append(found)
             hints.append(hint)
-            rows.append(row)
-    caught = {name: [row[name] for row in rows] for name in task.bugs}
-    return Grade(task, [test.__name__ for test in tests], failures, caught, hints)
+            rows.append(caught)
+    caught_by = {name: [bool(row.get(name)) for row in rows] for name in task.bugs}
+    return Grade(task, [test.__name__ for test in tests], failures, caught_by, hints)
 
 
-def _run_on_solutions(test: Function, task: Task) -> tuple[list[tuple[Solution, str]], str]:
-    """Find the right code that a test fails on, and what is wrong with the test itself."""
-    found = []
-    for right in task.solutions.values():
-        graded = _run_test(test, right.function)
-        if graded.failure:
-            found.append((right, graded.failure))
-        if graded.hint:
-            return found, graded.hint  # about the test itself: the same for every solution
-    return found, ""
-
-
-def _run_on_bugs(test: Function, task: Task) -> tuple[dict[str, bool], str]:
-    """Find the bugs that a test catches, up to one that shows a fault of the test itself."""
-    caught = dict.fromkeys(task.bugs, False)
-    for bug in task.bugs.values():
-        graded = _run_test(test, bug.function)
-        caught[bug.name] = bool(graded.failure)
-        if graded.hint:
-            return caught, graded.hint
-    return caught, ""
+def _run_on_all(
+    test: Function, implementations: Iterable[Solution | Bug]
+) -> tuple[dict[str, str], str]:
+    """Find how a test fails on each, up to one that shows a fault of the test itself."""
+    texts = {}
+    for each in implementations:
+        texts[each.name], hint = _run_test(test, each.function)
+        if hint:
+            return texts, hint
+    return texts, ""
 
 
 def failure(test: Function, implementation: Function) -> str:
     """Describe how a test fails on an implementation; empty if it passes."""
-    return _run_test(test, implementation).failure
+    return _run_test(test, implementation)[0]
 
 
-@dataclass
-class _TestRun:
-    """How a test fails on an implementation, and what is wrong with the test itself."""
-
-    failure: str = ""
-    hint: str = ""
-
-
-def _run_test(test: Function, implementation: Function) -> _TestRun:
+def _run_test(test: Function, implementation: Function) -> tuple[str, str]:
+    """Find how a test fails on an implementation, and what is wrong with the test itself."""
     put_back = _remember_parts(implementation)
     with session():
         result = run(lambda: _call_test(test, implementation))
     put_back()
     if not result.ended:
-        return _TestRun(TEXT("test_does_not_end"), OWN_FAULTS["endless"])
+        return TEXT("test_does_not_end"), OWN_FAULTS["endless"]
     if result.error is not None:
-        return _TestRun(class_name(result.error), OWN_FAULTS["unreadable"])
-    graded: _TestRun = result.value
-    return graded
+        return class_name(result.error), OWN_FAULTS["unreadable"]
+    text, hint = result.value
+    return text, hint
 
 
 def _remember_parts(implementation: Function) -> Callable[[], object]:
     """Give a function that undoes a test's assignments to its implementation."""
     if isinstance(implementation, type):
         return Names([each for each in implementation.__mro__ if each is not object]).put_back
-    parts = {name: getattr(implementation, name, None) for name in PARTS}
-    own = dict(vars(implementation)) if isinstance(implementation, FunctionType) else {}
+    parts = {}
+    if isinstance(implementation, FunctionType):
+        parts = {name: getattr(implementation, name) for name in PARTS}
+        parts["__dict__"] = dict(vars(implementation))
 
     def put_back() -> None:
-        if isinstance(implementation, FunctionType):
-            vars(implementation).clear()
-            vars(implementation).update(own)
-            for name, value in parts.items():
-                setattr(implementation, name, value)
+        for name, value in parts.items():
+            setattr(implementation, name, value)
 
     return put_back
 
 
-def _call_test(test: Function, implementation: Function) -> _TestRun:
+def _call_test(test: Function, implementation: Function) -> tuple[str, str]:
     """Call a test in the worker: results and errors may be of the reader's own classes."""
     try:
         value = test(implementation)
@@ -144,13 +125,10 @@ def _call_test(test: Function, implementation: Function) -> _TestRun:
         raise
     except BaseException as error:  # exit() and skip() are raised, too
         name, text = class_name(error), error_text(error)[:200]
-        return _TestRun(f"{name}: {text}" if text else name, _describe_own_fault(error, name))
-    return _TestRun(hint=OWN_FAULTS["returns_false"]) if value is False else _TestRun()
-
-
-def _describe_own_fault(error: BaseException, name: str) -> str:
-    """Describe an error that the test itself causes, whatever the implementation is."""
-    return OWN_FAULTS.get(name, "") if is_raised_in_own_code(error) else ""
+        # An error of the test itself, whatever the implementation is.
+        hint = OWN_FAULTS.get(name, "") if is_raised_in_own_code(error) else ""
+        return f"{name}: {text}" if text else name, hint
+    return "", OWN_FAULTS["returns_false"] if value is False else ""
 
 
 def _check_test(test: Function) -> None:

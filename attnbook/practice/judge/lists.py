@@ -17,7 +17,6 @@ except ImportError:
 TEXT = Messages(__file__)
 DEEPEST = 20  # lists within lists
 LARGEST = 10**300  # of a whole number
-SEVERAL = 2  # selects the plural of a word
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
 SAME_ERRORS = {"RecursionError": "RuntimeError"}
@@ -44,17 +43,13 @@ def judge(
         call_function: calls the function instead of `outcome_of`, with a time limit for example.
 
     Returns:
-        How many cases hold; for the first that does not, its number, what is wrong, the
-        numbers of the bugs that do the same, and the error, if one was raised.
+        As `judging.judge`; what is wrong is followed by the call.
     """
     found = judging.judge(ListAnswer(task, written, call_function or outcome_of), before_naming)
-    if not found["wrong"]:
-        return {"held": found["held"], "case": None, "wrong": "", "bugs": [], "error": None}
-    case = found["held"]
-    call = as_call(task["called"], task["cases"][case]["arguments"])
-    wrong = found["wrong"] + " " + TEXT("called_as", call=call)
-    error = found["outcome"].get("error")
-    return {"held": case, "case": case, "wrong": wrong, "bugs": found["bugs"], "error": error}
+    if found["wrong"]:
+        arguments = format_argument(task["cases"][found["held"]]["arguments"])
+        found["wrong"] += " " + TEXT("called_as", call=f"{task['called']}({arguments[1:-1]})")
+    return found
 
 
 class ListAnswer:
@@ -311,7 +306,7 @@ def describe_kind(value: Any, count: int = 1) -> str:
     """What kind of thing a value is, in words; in the plural if `count` is not 1."""
     if isinstance(value, list):
         one_of_each = {kind_of(each): each for each in value}
-        kinds = sorted({describe_kind(each, SEVERAL) for each in one_of_each.values()})
+        kinds = sorted({describe_kind(each, count=2) for each in one_of_each.values()})
         if not kinds:
             return TEXT("empty_list", count=count)
         return TEXT("list", kinds=TEXT("and").join(kinds), count=count)
@@ -350,11 +345,6 @@ def format_number(number: Any, other: Any = None) -> str:
     return f"{number:.9g}" if near else f"{number:.4g}"
 
 
-def as_call(called: str, arguments: list[Any]) -> str:
-    """A call as the reader would type it."""
-    return f"{called}({', '.join(format_argument(each) for each in arguments)})"
-
-
 def format_argument(value: Any) -> str:
     """An argument as the reader would type it."""
     if isinstance(value, list):
@@ -377,33 +367,23 @@ def paragraphs(
         task: its name and, if the reader has to find a bug, the cause and the symptom of it.
         held: how many cases hold.
         case: the name of the first that does not; nothing if all hold.
-        wrong: what is wrong there.
+        wrong, printed: what is wrong there, and what was printed.
         bugs: the cause and the fix of each that does the same.
-        printed: what was printed.
     """
     name, planted = task["name"], task.get("planted")
     if not case:
         fixed = [TEXT("found_bug", cause=capitalized(planted[0]))] if planted else []
         return [TEXT("right", task=name, held=held)] + fixed  # noqa: RUF005 - MicroPython
-    first = (
-        TEXT("not_yet_after", task=name, case=case, count=held)
-        if held
-        else TEXT("not_yet", task=name, case=case)
-    )
-    lines = [first, wrong]
+    lines = [TEXT("not_yet_after" if held else "not_yet", task=name, case=case, count=held), wrong]
     if printed:
         lines.append(TEXT("printed", text=printed[:300]))
     if planted and planted[0] in [bug[0] for bug in bugs]:
         lines.append(planted[1])
-    elif len(bugs) == 1:
-        cause, fix = bugs[0]
-        lines += [TEXT("cause", cause=cause), TEXT("fix", fix=fix)]
-    elif bugs:
-        (cause, fix), (other_cause, other_fix) = bugs  # `judging` names no more than two
-        lines += [
-            TEXT("two_causes", one=cause, other=other_cause),
-            TEXT("two_fixes", one=fix, other=other_fix),
-        ]
+    elif bugs:  # one or two: `judging` names no more
+        (cause, fix), (other_cause, other_fix) = bugs[0], bugs[-1]
+        one = len(bugs) == 1
+        lines.append(TEXT("cause" if one else "two_causes", cause=cause, other=other_cause))
+        lines.append(TEXT("fix" if one else "two_fixes", fix=fix, other=other_fix))
     return lines
 
 

@@ -7,7 +7,7 @@ inspected. So classes are read with `type`, and values with methods of exact cla
 from __future__ import annotations
 
 import sys
-from types import CodeType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import torch
@@ -56,11 +56,14 @@ def is_raised_in_own_code(error: BaseException) -> bool:
 
 
 def is_raised_by_statement(error: BaseException) -> bool:
-    """Whether the reader's own code raised it by `raise`, not Python or torch while it result."""
+    """Whether the reader's own code raised it by `raise`, not Python or torch for it."""
     last = _last_own_frame(error)
     if last is None or last.tb_next is not None:
         return False
-    return _name_of_instruction(last.tb_frame.f_code, last.tb_lasti) == "RAISE_VARARGS"
+    import dis  # noqa: PLC0415 - few answers raise
+
+    steps = {it.offset: it.opname for it in dis.get_instructions(last.tb_frame.f_code)}
+    return steps.get(last.tb_lasti) == "RAISE_VARARGS"
 
 
 def _last_own_frame(error: BaseException) -> TracebackType | None:
@@ -71,12 +74,6 @@ def _last_own_frame(error: BaseException) -> TracebackType | None:
             last = trace
         trace = trace.tb_next
     return last
-
-
-def _name_of_instruction(code: CodeType, offset: int) -> str:
-    import dis  # noqa: PLC0415 - few answers raise
-
-    return next((it.opname for it in dis.get_instructions(code) if it.offset == offset), "")
 
 
 def to_tensors(value: Any, *, several: bool) -> tuple[Any, ...]:
@@ -94,12 +91,15 @@ def to_plain_tensor(value: Tensor) -> Tensor:
     Raises:
         Unreadable: it has no numbers that can be compared.
     """
+    from torch._subclasses.fake_tensor import FakeTensor  # noqa: PLC0415 - takes time to import
+
     if is_a(value, UninitializedParameter) or is_a(value, UninitializedBuffer):
         raise Unreadable(TEXT("not_initialized"))
     with torch._C.DisableTorchFunctionSubclass():
         if torch._C._functorch.is_functorch_wrapped_tensor(value):
             raise Unreadable(TEXT("function_transform"))
-        if torch.utils._python_dispatch.is_traceable_wrapper_subclass(value) or _is_fake(value):
+        is_wrapper = torch.utils._python_dispatch.is_traceable_wrapper_subclass(value)
+        if is_wrapper or is_a(value, FakeTensor):
             raise Unreadable(TEXT("other_class", name=class_name(value)))
         if value.is_nested:
             raise Unreadable(TEXT("nested"))
@@ -116,12 +116,6 @@ def to_plain_tensor(value: Tensor) -> Tensor:
         if type(value) not in (Tensor, torch.nn.Parameter):
             value = torch.Tensor.as_subclass(value, Tensor)
     return value
-
-
-def _is_fake(value: Tensor) -> bool:
-    from torch._subclasses.fake_tensor import FakeTensor  # noqa: PLC0415 - takes time to import
-
-    return is_a(value, FakeTensor)
 
 
 def to_plain_value(value: Any) -> Any:
@@ -148,9 +142,5 @@ def _to_exact_classes(value: Any, depth: int, room: list[int]) -> Any:
         return int.__int__(value)
     if is_a(value, float):
         return float.__float__(value)
-    return value.item() if is_a(value, _class_of_numpy_numbers()) else value
-
-
-def _class_of_numpy_numbers() -> type:
     numpy = sys.modules.get("numpy")
-    return numpy.generic if numpy else Unreadable  # without numpy nothing can be one of its numbers
+    return value.item() if numpy and is_a(value, numpy.generic) else value

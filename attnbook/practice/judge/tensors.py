@@ -25,6 +25,7 @@ from attnbook.practice.judge.reading import (
 from attnbook.practice.judge.run_safely import Stopped, by_default, run, session
 from attnbook.practice.task import Case, Function, Task
 
+Arguments = tuple[Any, ...]
 TEXT = Messages(__file__)
 BACKWARD, ENDLESS, UNREADABLE = "backward", "endless", "unreadable"
 MOST_KINDS = 5  # classes of a result that a sentence names
@@ -40,24 +41,15 @@ CLOSE = {
 
 @dataclass
 class Outcome:
-    """The outcome of a call.
+    """The outcome of a call."""
 
-    Args:
-        problem: a sentence, when there are no tensors to compare.
-        kind, refusal: of the problem.
-        outputs: the tensors it returns.
-        changed: the names of arguments that it changes.
-        gradients: of each floating-point argument, None where nothing flows back.
-        printed: its output and its warnings.
-    """
-
-    problem: str = ""
+    problem: str = ""  # a sentence, when there are no tensors to compare
     kind: str = ""  # of a problem; equal problems of two implementations have equal kinds
     refusal: bool = False  # whether the problem is an error about wrong input
     outputs: tuple[Tensor, ...] = ()
-    changed: tuple[str, ...] = ()
-    gradients: tuple[Tensor | None, ...] = ()
-    printed: str = ""
+    changed: tuple[str, ...] = ()  # names of arguments
+    gradients: tuple[Tensor | None, ...] = ()  # of each floating-point argument, if one flows
+    printed: str = ""  # with its warnings
 
 
 @by_default()
@@ -77,39 +69,32 @@ def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
 
 
 def _outcome(
-    task: Task,
-    case: Case,
-    written: Function,
-    arguments: tuple[Any, ...],
-    before: tuple[Any, ...],
+    task: Task, case: Case, written: Function, arguments: Arguments, before: Arguments
 ) -> Outcome:
     """Run in the worker, where code of the reader's own classes can be stopped, too."""
     wrong = _describe_wrong_call(task, written, arguments)
     if wrong:
         return Outcome(wrong, "call")
     compare_gradients = case.gradients and not case.refused
-    leaves = [has_gradient(argument) and compare_gradients for argument in arguments]
-    for argument, leaf in zip(arguments, leaves, strict=True):
-        if leaf:
-            argument.requires_grad_()
+    leaves = [each for each in arguments if compare_gradients and has_gradient(each)]
+    for leaf in leaves:
+        leaf.requires_grad_()
     called = tuple(
         # Not a leaf itself: writing into it is detected and raises nothing.
-        argument.clone() if leaf else argument
-        for argument, leaf in zip(arguments, leaves, strict=True)
+        argument.clone() if compare_gradients and has_gradient(argument) else argument
+        for argument in arguments
     )
-    outcome = Outcome()
     try:
         value = task.as_function(written)(*called)
     except Stopped:
         raise
     except BaseException as error:  # exit() is an answer, too
-        outcome.problem, outcome.kind = _describe_error(error), _error_kind(error)
-        outcome.refusal = is_a(error, TypeError) or is_a(error, ValueError)
         inputs = TEXT("inputs", inputs=_describe_arguments(task, arguments))
-        outcome.problem = f"{outcome.problem} {inputs}"
+        refusal = is_a(error, TypeError) or is_a(error, ValueError)
+        outcome = Outcome(f"{_describe_error(error)} {inputs}", _error_kind(error), refusal)
     else:
         try:
-            _read_value(outcome, task, value)
+            outcome = _read_value(task, value)
         except Unreadable as error:
             outcome = _unreadable(str(error))
     outcome.changed = tuple(
@@ -118,9 +103,8 @@ def _outcome(
         if isinstance(argument, Tensor) and not _same(argument.detach(), old)
     )
     if compare_gradients and outcome.outputs:
-        leaves_of_call = [a for a, leaf in zip(arguments, leaves, strict=True) if leaf]
-        _run_backward(outcome, leaves_of_call, leftovers=case.leftovers)
-        outcome.outputs = tuple(output.detach() for output in outcome.outputs)
+        _run_backward(outcome, leaves, leftovers=case.leftovers)
+    outcome.outputs = tuple(output.detach() for output in outcome.outputs)
     return outcome
 
 
@@ -128,7 +112,7 @@ def _unreadable(why: str) -> Outcome:
     return Outcome(TEXT("cannot_be_read", reason=why), UNREADABLE)
 
 
-def _describe_wrong_call(task: Task, written: Function, arguments: tuple[Any, ...]) -> str:
+def _describe_wrong_call(task: Task, written: Function, arguments: Arguments) -> str:
     """Report arguments that do not fit, before they cause an error somewhere inside."""
     names = ", ".join(task.arguments[: len(arguments)])
     if task.as_function(written) is not written:
@@ -152,7 +136,7 @@ def _describe_wrong_call(task: Task, written: Function, arguments: tuple[Any, ..
     return ""
 
 
-def _describe_arguments(task: Task, arguments: tuple[Any, ...]) -> str:
+def _describe_arguments(task: Task, arguments: Arguments) -> str:
     """Describe the arguments of a case by shape and type."""
     parts = []
     for name, argument in zip(task.arguments, arguments, strict=False):
@@ -187,35 +171,32 @@ def _error_kind(error: BaseException) -> str:
     return f"{class_name(error)} {re.sub(r'[0-9.]+', '#', error_text(error))[:60]}"
 
 
-def _read_value(outcome: Outcome, task: Task, value: Any) -> None:
+def _read_value(task: Task, value: Any) -> Outcome:
     values = to_tensors(value, several=len(task.outputs) > 1)
     kinds = [class_name(each) for each in values]
     given = [is_a(each, Tensor) for each in values]
+    if values and all(given):
+        return Outcome(outputs=tuple(to_plain_tensor(each) for each in values))
+    returned = ", ".join(kinds[:MOST_KINDS])
     if value is None:
-        outcome.problem = TEXT("returns_none_for_tensor")
-        kinds = ["NoneType"]
+        problem = TEXT("returns_none_for_tensor")
     elif inspect.iscoroutine(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
-        outcome.problem = TEXT.group("asynchronous")[class_name(value)]
-    elif values and all(given):
-        outcome.outputs = tuple(to_plain_tensor(each) for each in values)
-        return
+        problem = TEXT.group("asynchronous")[class_name(value)]
     elif len(values) == len(task.outputs) > 1:
-        pairs = zip(task.outputs, kinds, given, strict=True)
         parts = [
             TEXT("output_is", output=name, kind=kind)
-            for name, kind, is_tensor in pairs
+            for name, kind, is_tensor in zip(task.outputs, kinds, given, strict=True)
             if not is_tensor
         ]
-        outcome.problem = capitalized(TEXT("no_tensors", outputs=TEXT("and").join(parts)))
+        problem = capitalized(TEXT("no_tensors", outputs=TEXT("and").join(parts)))
     else:
         several = is_a(value, tuple) or len(values) > 1
-        found = ", ".join(kinds[:MOST_KINDS]) if several and kinds else class_name(value)
-        if len(task.outputs) > 1:
-            names = ", ".join(task.outputs)
-            outcome.problem = TEXT("returns_no_tuple", returned=found, outputs=names)
-        else:
-            outcome.problem = TEXT("returns_no_tensor", returned=found)
-    outcome.kind = f"returned {', '.join(kinds[:MOST_KINDS])}"
+        problem = TEXT(
+            "returns_no_tuple" if len(task.outputs) > 1 else "returns_no_tensor",
+            returned=returned if several and kinds else class_name(value),
+            outputs=", ".join(task.outputs),
+        )
+    return Outcome(problem, f"returned {returned}")
 
 
 def has_gradient(argument: Any) -> bool:
@@ -231,18 +212,13 @@ def _same(now: Tensor, before: Tensor) -> bool:
 
 def _run_backward(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> None:
     """Send fixed numbers back through each output, and store the gradients."""
-    sent = [
-        (output, _numbers_sent_back(output, leftovers=leftovers))
-        for output in outcome.outputs
-        if output.requires_grad
-    ]
-    if not sent or not leaves:
-        outcome.gradients = (None,) * len(leaves)
-        return
-    outputs, signs = zip(*sent, strict=True)
     outcome.gradients = (None,) * len(leaves)
+    outputs = [output for output in outcome.outputs if output.requires_grad]
+    if not outputs or not leaves:
+        return
+    sent = [_numbers_sent_back(output, leftovers=leftovers) for output in outputs]
     try:
-        flows = torch.autograd.grad(outputs, leaves, signs, allow_unused=True)
+        flows = torch.autograd.grad(outputs, leaves, sent, allow_unused=True)
         outcome.gradients = tuple(None if it is None else to_plain_tensor(it) for it in flows)
     except Stopped:
         raise
@@ -260,14 +236,16 @@ def _numbers_sent_back(output: Tensor, *, leftovers: bool) -> Tensor:
 def difference(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
     """Describe in a sentence how an outcome differs from another one; empty if it does not."""
     if case.refused:
-        return _describe_missing_refusal(found)
+        if found.refusal:
+            return ""
+        expects = TEXT("error_expected")
+        return f"{found.problem} {expects}" if found.problem else TEXT("input_is_wrong")
     if found.kind == BACKWARD and found.changed != expected.changed:
         return _describe_changes(found, expected)  # that is why nothing flows back
     if found.problem or expected.problem:
         return "" if found.kind == expected.kind else found.problem or TEXT("gives_answer")
     return (
-        _describe_count(found, expected)
-        or _describe_form(task, found, expected)
+        _describe_form(task, found, expected)
         or _broken_law(task, case, found)
         or _describe_wrong(task, found, expected)
         or _describe_changes(found, expected)
@@ -288,29 +266,10 @@ def same(task: Task, case: Case, found: Outcome, other: Outcome) -> bool:
     return not difference(plain, answers, found, other)
 
 
-def is_all_nan(outcome: Outcome) -> bool:
-    """Whether all outputs are NaN, which is the result of many bugs."""
-    return bool(outcome.outputs) and all(
-        output.numel() > 0 and bool(output.isnan().all()) for output in outcome.outputs
-    )
-
-
-def _describe_missing_refusal(found: Outcome) -> str:
-    if found.refusal:
-        return ""
-    if found.problem:
-        return f"{found.problem} {TEXT('error_expected')}"
-    return TEXT("input_is_wrong")
-
-
-def _describe_count(found: Outcome, expected: Outcome) -> str:
-    many = len(found.outputs), len(expected.outputs)
-    if many[0] == many[1]:
-        return ""
-    return TEXT("returns_tensors", count=many[0], right=many[1])
-
-
 def _describe_form(task: Task, found: Outcome, expected: Outcome) -> str:
+    count, right_count = len(found.outputs), len(expected.outputs)
+    if count != right_count:
+        return TEXT("returns_tensors", count=count, right=right_count)
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
         if mine.shape != right.shape:
             shape = tuple(mine.shape)
@@ -331,9 +290,9 @@ def _broken_law(task: Task, case: Case, found: Outcome) -> str:
 
 def _describe_wrong(task: Task, found: Outcome, expected: Outcome) -> str:
     for name, mine, right in zip(task.outputs, found.outputs, expected.outputs, strict=True):
-        wrong = _differ(mine.detach(), right.detach())
+        wrong = _differ(mine, right)
         if wrong.any():
-            return _describe_numbers(name, mine.detach(), right.detach(), wrong)
+            return _describe_numbers(name, mine, right, wrong)
     return ""
 
 

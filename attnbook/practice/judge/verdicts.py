@@ -19,17 +19,27 @@ BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
 
 
 class Message:
-    """Paragraphs as text or as HTML, where `code` is marked and long tables scroll."""
+    """Paragraphs as text or as HTML, where `code` is marked; a table may follow the first."""
 
     def paragraphs(self) -> list[str]:
-        """The verdict, a paragraph each."""
+        """The paragraphs without the table."""
         raise NotImplementedError
 
+    def _rows(self) -> list[str]:
+        """The table as text."""
+        return []
+
+    def _table(self) -> str:
+        """The table as HTML."""
+        return ""
+
     def __repr__(self) -> str:
-        return "\n".join(self.paragraphs())
+        first, *rest = self.paragraphs()
+        return "\n".join([first, *self._rows(), *rest])
 
     def _repr_html_(self) -> str:
-        inner = "".join(f"<p>{as_html(text)}</p>" for text in self.paragraphs())
+        first, *rest = (f"<p>{as_html(text)}</p>" for text in self.paragraphs())
+        inner = "".join([first, self._table(), *rest])
         return f'<div class="attnbook-verdict" style="{BOX}">{inner}</div>'
 
 
@@ -101,14 +111,10 @@ class Grade(Message):
     tests: Sequence[str]
     failures: list[list[tuple[Solution, str]]]
     caught: dict[str, list[bool]]
-    hints: Sequence[str] = ()
+    hints: Sequence[str]
 
     def __bool__(self) -> bool:
-        return (
-            not any(self.failures)
-            and not any(self.hints)
-            and all(any(row) for row in self.caught.values())
-        )
+        return not any(self.failures) and not any(self.hints) and self.share == 1
 
     @property
     def share(self) -> float:
@@ -119,24 +125,13 @@ class Grade(Message):
         """The grade around its table, a paragraph each."""
         return [self._summary(), *self._describe_unfair_tests(), *self._describe_missed_bug()]
 
-    def __repr__(self) -> str:
-        first, *rest = self.paragraphs()
-        return "\n".join([first, *self._rows(), *rest])
-
-    def _repr_html_(self) -> str:
-        first, *rest = (f"<p>{as_html(text)}</p>" for text in self.paragraphs())
-        table = ""
-        if self.share:
-            table = f'<div style="overflow-x: auto" tabindex="0">{self._table()}</div>'
-        return f'<div class="attnbook-verdict" style="{BOX}">{first}{table}{"".join(rest)}</div>'
-
     def _summary(self) -> str:
         """Give no totals, because chapters store this text and bugs are added."""
-        some = any(map(any, self.caught.values()))
         # A fair test that catches something, but not all, gets no mark.
-        mark = "✓ " if self else "✗ " if any(self.failures) or any(self.hints) or not some else ""
+        is_wrong = any(self.failures) or any(self.hints) or not self.share
+        mark = "✓ " if self else "✗ " if is_wrong else ""
         caught = TEXT(
-            "all_caught" if self.share == 1 else "some_caught" if some else "none_caught",
+            "all_caught" if self.share == 1 else "some_caught" if self.share else "none_caught",
             task=self.task.name,
             count=len(self.tests),
         )
@@ -145,33 +140,28 @@ class Grade(Message):
 
     def _describe_unfair_tests(self) -> list[str]:
         lines = []
-        hints = self.hints or [""] * len(self.tests)
-        for test, failures, hint in zip(self.tests, self.failures, hints, strict=True):
-            if hint:
-                lines.append(
-                    TEXT("no_grade_error", test=test, error=failures[0][1], fault=hint)
-                    if failures
-                    else TEXT("no_grade", test=test, fault=hint)
+        for test, failures, hint in zip(self.tests, self.failures, self.hints, strict=True):
+            if failures:
+                right, error = failures[0]
+                on_all = len(failures) == len(self.task.solutions)
+                line = TEXT(
+                    "no_grade_error" if hint else "fails_on_all" if on_all else "fails_on_some",
+                    test=test,
+                    error=error,
+                    fault=hint,
+                    code=repr(right.name),
+                    why=right.why,
                 )
-                continue
-            if not failures:
-                continue
-            right, error = failures[0]
-            if len(failures) == len(self.task.solutions):
-                lines.append(TEXT("fails_on_all", test=test, error=error))
-            else:
-                code = repr(right.name)
-                lines.append(
-                    TEXT("fails_on_some", test=test, code=code, error=error, why=right.why)
-                )
+                lines.append(line)
+            elif hint:
+                lines.append(TEXT("no_grade", test=test, fault=hint))
         return [*lines, TEXT("does_not_count")] if lines else []
 
     def _describe_missed_bug(self) -> list[str]:
-        missed = [self.task.bugs[name] for name, row in self.caught.items() if not any(row)]
-        if not missed:
-            return []
-        first = missed[0]
-        return [TEXT("not_caught", bug=repr(first.name), symptom=first.symptom)]
+        for name, row in self.caught.items():
+            if not any(row):
+                return [TEXT("not_caught", bug=repr(name), symptom=self.task.bugs[name].symptom)]
+        return []
 
     def _rows(self) -> list[str]:
         if not self.share:
@@ -187,6 +177,8 @@ class Grade(Message):
         return [*names, *lines]
 
     def _table(self) -> str:
+        if not self.share:
+            return ""
         heads = "".join(f'<th scope="col"><code>{escape(test)}</code></th>' for test in self.tests)
         rows = "".join(
             f'<tr><th scope="row">{escape(name)}</th>'
@@ -194,10 +186,9 @@ class Grade(Message):
             + "</tr>"
             for name, row in self.caught.items()
         )
-        return (
-            f'<table><thead><tr><th scope="col">{TEXT("bug")}</th>{heads}</tr></thead>'
-            f"<tbody>{rows}</tbody></table>"
-        )
+        head = f'<thead><tr><th scope="col">{TEXT("bug")}</th>{heads}</tr></thead>'
+        table = f"<table>{head}<tbody>{rows}</tbody></table>"
+        return f'<div style="overflow-x: auto" tabindex="0">{table}</div>'
 
 
 def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ Owner = ModuleType | type
 # Attributes of a class that Python writes itself; in modules torch's compiler writes many such.
 _PRIVATE = ("__doc__", "__annotations__", "__abstractmethods__")
 _DICT = type.__dict__["__dict__"].__get__  # of a class, even if its metaclass hides it
+_OF_PYTHON = ("stdout", "stderr", "stdin", "excepthook", "displayhook")
 _HOOKS = (
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
@@ -42,7 +43,7 @@ class Names:
     def __init__(self, owners: list[Owner]) -> None:
         self.of: list[tuple[Owner, Any, dict[str, Any], tuple[Any, ...]]] = []
         for owner in owners:
-            now = _dict_of(owner)
+            now: Any = owner.__dict__ if isinstance(owner, ModuleType) else _DICT(owner)
             self.of.append((owner, now, dict(now), tuple(now.values())))
 
     def take_again(self) -> Names:
@@ -53,51 +54,30 @@ class Names:
         """Undo every assignment and deletion since, and return whether there was any."""
         changed = False
         for owner, now, before, values in self.of:
-            if _equal(tuple(now.values()), values):
-                continue  # by far the most frequent
-            changed = _restore(owner, now, before) or changed
+            try:
+                # Ten times faster than comparing identities one by one.
+                is_equal = tuple(now.values()) == values
+            except Exception:  # of a class of the reader's own
+                is_equal = False
+            if not is_equal:
+                changed = _restore(owner, now, before) or changed
         return changed
 
 
-def _equal(now: tuple[Any, ...], before: tuple[Any, ...]) -> bool:
-    """Whether all are equal, which is ten times faster than comparing identities one by one."""
-    try:
-        return now == before
-    except Exception:  # of a class of the reader's own
-        return False
-
-
-def _dict_of(owner: Owner) -> Any:
-    return owner.__dict__ if isinstance(owner, ModuleType) else _DICT(owner)
-
-
 def _restore(owner: Owner, now: Any, before: dict[str, Any]) -> bool:
+    kind: Any = ModuleType if isinstance(owner, ModuleType) else type
+    private = "__" if kind is ModuleType else _PRIVATE
     changed = False
-    private = "__" if isinstance(owner, ModuleType) else _PRIVATE
     for name, value in before.items():
         if now.get(name, before) is not value and not name.startswith(private):
-            _set(owner, name, value)
+            kind.__setattr__(owner, name, value)
             changed = True
     for name in [name for name in now if name not in before]:
         # A submodule that was imported meanwhile does not count.
         if not name.startswith(private) and not isinstance(now[name], ModuleType):
-            _delete(owner, name)
+            kind.__delattr__(owner, name)
             changed = True
     return changed
-
-
-def _set(owner: Owner, name: str, value: Any) -> None:
-    if isinstance(owner, ModuleType):
-        owner.__dict__[name] = value
-    else:
-        type.__setattr__(owner, name, value)
-
-
-def _delete(owner: Owner, name: str) -> None:
-    if isinstance(owner, ModuleType):
-        del owner.__dict__[name]
-    else:
-        type.__delattr__(owner, name)
 
 
 def owners() -> list[Owner]:
@@ -132,11 +112,9 @@ class Settings:
     """Switches, seeds and streams, as they are now."""
 
     def __init__(self) -> None:
-        self.streams = (sys.stdout, sys.stderr, sys.stdin)
         self.restorers: list[Callable[[], object]] = [
+            *(_restorer(setattr, sys, name, getattr(sys, name)) for name in _OF_PYTHON),
             _restorer(sys.setrecursionlimit, sys.getrecursionlimit()),
-            _restorer(setattr, sys, "excepthook", sys.excepthook),
-            _restorer(setattr, sys, "displayhook", sys.displayhook),
             _restorer(setattr, threading, "excepthook", threading.excepthook),
             _restorer(torch.set_default_dtype, torch.get_default_dtype()),
             # `torch.use_deterministic_algorithms` would import torch's compiler, in seconds.
@@ -150,7 +128,6 @@ class Settings:
 
     def put_back(self) -> None:
         """Undo what was changed since."""
-        sys.stdout, sys.stderr, sys.stdin = self.streams
         for put_back in self.restorers:
             put_back()
 
@@ -165,8 +142,8 @@ class AllSettings(Settings):
             _restorer(random.setstate, random.getstate()),
             *_numpy_restorers(),
             _dict_restorer(vars(torch._tensor_str.PRINT_OPTS)),
-            _list_restorer(sys.path),
-            _modules_restorer(),
+            _restorer(sys.path.__setitem__, slice(None), list(sys.path)),
+            _restorer(sys.modules.update, dict(sys.modules)),  # later imports may stay
             _dict_restorer(os.environ),
             _hook_restorer(sys.settrace, sys.gettrace),
             _hook_restorer(sys.setprofile, sys.getprofile),
@@ -191,26 +168,6 @@ def _dict_restorer(now: Any) -> Callable[[], object]:
         if dict(now) != before:
             now.clear()
             now.update(before)
-
-    return put_back
-
-
-def _modules_restorer() -> Callable[[], object]:
-    before = dict(sys.modules)  # later imports may stay
-
-    def put_back() -> None:
-        for name, module in before.items():
-            if sys.modules.get(name) is not module:
-                sys.modules[name] = module
-
-    return put_back
-
-
-def _list_restorer(now: list[str]) -> Callable[[], object]:
-    before = list(now)
-
-    def put_back() -> None:
-        now[:] = before
 
     return put_back
 

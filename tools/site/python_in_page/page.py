@@ -115,13 +115,14 @@ def judge_task(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     if not callable(function):
         return {"error": TEXT("no_function", called=task["called"])}
     found = judge(task, function, lambda: names.update(hush=True))
-    case = "" if found["case"] is None else task["cases"][found["case"]]["name"]
+    case = task["cases"][found["held"]]["name"] if found["wrong"] else ""
     bugs = [task["bugs"][number] for number in found["bugs"]]
     reply: dict[str, Any] = {"verdict": paragraphs(task, found["held"], case, found["wrong"], bugs)}
-    if found["error"]:
-        reply["line"] = line_of(found["error"])
-        if advice_about(found["error"]):
-            reply["verdict"].insert(2, advice_about(found["error"]))
+    error = found["outcome"].get("error") if found["wrong"] else None
+    if error:
+        reply["line"] = line_of(error)
+        if advice_about(error):
+            reply["verdict"].insert(2, advice_about(error))
     return reply
 
 
