@@ -2,6 +2,7 @@
 /** @import { RenderContext, FigureTraits } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
+import { selectBox } from "../shared/controls.js";
 import { make, put, stretched } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
@@ -23,9 +24,8 @@ function drawAlignment(context) {
   const translations = model.get("translations");
   /** @param {number} date @param {number} step */
   const choose = (date, step) => setterOf(model)({ date, step: within(step, translations[date]) });
-  const options = translations.map((shown, i) => make("option", { value: i, text: optionName(shown) }));
-  const select = make("select", { "aria-label": TEXT.date }, ...options);
-  select.addEventListener("change", () => choose(Number(select.value), model.get("step")));
+  const names = translations.map(optionName);
+  const select = selectBox(TEXT.date, names, (date) => choose(Number(date), model.get("step")));
   const choice = make("label", { class: "select-choice" }, make("span", { text: TEXT.date }), select);
   choice.hidden = translations.length === 1;
   const outline = make("svg:path");
@@ -47,7 +47,7 @@ function drawAlignment(context) {
     const step = within(model.get("step"), shown);
     select.value = String(date);
     if (drawn !== date) {
-      weights = shown.scores.map((row) => maskedSoftmax(row, row.length));
+      weights = shown.scores.map((row) => maskedSoftmax(row));
       put(outlines, { viewBox: `0 0 ${shown.text.length} ${Math.max(1, shown.output.length)}` });
       put(outline, { d: goldPath(shown) });
       bands.element.classList.toggle("plain-text", !Object.keys(shown.spans).length);

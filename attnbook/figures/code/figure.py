@@ -36,7 +36,7 @@ class CodeTask(Figure):
     """
 
     _esm = module("code/figure.js")
-    _css = stylesheet("shared/theme.css", "code/style.css")
+    _css = stylesheet("shared/theme.css", "shared/question.css", "code/style.css")
 
     statement = traitlets.Unicode().tag(sync=True)
     starter = traitlets.Unicode().tag(sync=True)

@@ -36,12 +36,9 @@ function attended(queries, keys, values) {
   const scores = queries.map((query, i) =>
     keys.slice(0, i + 1).map((key) => key.reduce((sum, number, c) => sum + number * query[c], 0) / scale),
   );
-  const weights = scores.map((row) => maskedSoftmax(row, row.length));
+  const weights = scores.map((row) => maskedSoftmax(row));
   return { scores, weights, pooled: weights.map((row) => pool(row, values)) };
 }
-
-/** @param {number} layer @param {number} head */
-const sameAs = (layer, head) => (/** @type {HeadAt} */ headAt) => headAt[0] === layer && headAt[1] === head;
 
 /**
  * One layer: its heads, and for each its output, in its own components of the vector that W_o reads.
@@ -56,7 +53,7 @@ function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {
   return Array.from({ length: num_heads }, (_, head) => {
     const share = (/** @type {number[][]} */ all) => all.map((vector) => vector.slice(head * size, (head + 1) * size));
     const { scores, weights, pooled } = attended(share(queries), share(keys), share(values));
-    const gone = removed.some(sameAs(layer, head));
+    const gone = removed.some((headAt) => headAt[0] === layer && headAt[1] === head);
     const padded = pooled.map((vector) => {
       const wide = new Array(num_hiddens).fill(0);
       if (!gone) vector.forEach((number, c) => (wide[head * size + c] = number));
@@ -65,9 +62,6 @@ function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {
     return { scores, weights, padded };
   });
 }
-
-/** Shares of 1 for all symbols, from their scores. @param {number[]} scores */
-export const chancesOf = (scores) => maskedSoftmax(scores, scores.length);
 
 /**
  * Read a text: the guess after each of its symbols, and what each head did on the way.
@@ -87,7 +81,7 @@ export function follow(model, text, removed = []) {
     });
     return heads;
   });
-  const chances = stream.map((vector) => chancesOf(times(arrays.output, vector)));
+  const chances = stream.map((vector) => maskedSoftmax(times(arrays.output, vector)));
   const best = chances.map((row) => row.indexOf(Math.max(...row)));
   return {
     text,

@@ -91,7 +91,7 @@ export function verdictOn({ text, guesses }, i) {
 export function readingOf(stored) {
   const { text, characters, guesses, chances, scores, added, focus } = stored;
   const heads = scores.map((layer) =>
-    layer.map((rows) => ({ scores: rows, weights: rows.map((row) => maskedSoftmax(row, row.length)) })),
+    layer.map((rows) => ({ scores: rows, weights: rows.map((row) => maskedSoftmax(row)) })),
   );
   return {
     text,

@@ -1,7 +1,7 @@
 // The native controls of the mask figure, in groups; each sets rules of the model.
 /** @import { Model } from "../shared/types" */
 /** @import { Rules, Traits } from "./types" */
-import { slider } from "../shared/controls.js";
+import { selectBox, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
@@ -92,13 +92,7 @@ function padding(model, set) {
 
 /** The order; a prefix is one of the choices, because it excludes the others. @param {Model<Traits>} model @param {Set} set */
 function order(model, set) {
-  const choice = make(
-    "select",
-    { "aria-label": TEXT.order },
-    ...Object.entries(TEXT.orders).map(([value, text]) => make("option", { value, text })),
-  );
-  choice.addEventListener("change", () => {
-    const { value } = choice;
+  const choice = selectBox(TEXT.order, TEXT.orders, (value) => {
     const prefix = value === "prefix" ? Math.min(2, model.get("num_keys")) : null;
     set({ prefix, causal: value === "last" || value === "first" ? value : null });
   });

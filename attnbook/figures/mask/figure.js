@@ -2,7 +2,7 @@
 /** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Library, Traits } from "./types" */
 import { arrangeControls, folds } from "../shared/arrangement.js";
-import { make, put, withCode } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { batchPaints, mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
@@ -51,7 +51,6 @@ function drawMask(context) {
   const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), seen);
   const [codeFirst, codeLater] = [asksCode, !asksCode].map((here) => (here && code ? [code.element] : []));
   const body = make("div", {}, ...codeFirst, top, folds(...more, ...codeLater, table.element));
-  let shown = "";
   const paint = () => {
     const rules = rulesOf(model);
     const mask = intersection(visibleOf(rules), tableOf(model));
@@ -67,10 +66,7 @@ function drawMask(context) {
     code?.paint(model.get("library"), rules, ownOf(model));
     table.paint(rules, mask);
     pointed.light(pair);
-    if (!goal) return;
-    const now = verdictOn(compareWithGoal(mask, goal));
-    if (now !== shown) verdict.replaceChildren(...withCode(now));
-    shown = now;
+    if (goal) put(verdict, { code: verdictOn(compareWithGoal(mask, goal)) });
   };
   const { soon, stop } = batchPaints(paint); // several rules may be set at once
   const pointed = pairPointing(body, () => rulesOf(model), soon);

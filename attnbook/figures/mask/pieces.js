@@ -1,5 +1,6 @@
 // The parts of the mask figure: the map of pairs, its data table, the code to copy.
 /** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
+import { selectBox } from "../shared/controls.js";
 import { make, put, stretched, withCode } from "../shared/elements.js";
 import { heatmap, paintNames } from "../shared/heatmap.js";
 import { fill } from "../shared/messages.js";
@@ -204,12 +205,7 @@ function withComments(text) {
 
 /** The code for one library. @param {(library: Library) => void} onChoose @param {boolean} isOpen else it folds */
 export function codeBox(onChoose, isOpen) {
-  const choice = make(
-    "select",
-    {},
-    ...Object.entries(TEXT.libraries).map(([value, text]) => make("option", { value, text })),
-  );
-  choice.addEventListener("change", () => onChoose(/** @type {Library} */ (choice.value)));
+  const choice = selectBox(null, TEXT.libraries, (value) => onChoose(/** @type {Library} */ (value)));
   const button = make("button", { type: "button", class: "control", text: TEXT.copy });
   const status = make("small", { role: "status" });
   const shown = make("code");

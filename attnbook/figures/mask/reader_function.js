@@ -92,7 +92,7 @@ export function ownRule(model) {
   });
   field.addEventListener("keydown", (event) => event.key === "Enter" && run());
   field.addEventListener("focus", () => python?.start(), { once: true });
-  let [last, sizes] = ["", sizesOf(model)];
+  let sizes = sizesOf(model);
   const paint = () => {
     // Do not overwrite what the reader has typed meanwhile.
     if (written !== model.get("predicate")) field.value = model.get("predicate");
@@ -100,11 +100,11 @@ export function ownRule(model) {
     if (sizes !== sizesOf(model) && written.trim()) run();
     sizes = sizesOf(model);
     const error = model.get("error");
-    const now = error || describeOwnRule(model);
-    put(message, { class: error ? "rule-message wrong" : "rule-message" });
+    put(message, {
+      class: error ? "rule-message wrong" : "rule-message",
+      code: error || describeOwnRule(model),
+    });
     put(field, { "aria-invalid": Boolean(error) });
-    if (now !== last) message.replaceChildren(...withCode(now));
-    last = now;
   };
   const close = () => {
     clearTimeout(waiting);

@@ -61,7 +61,7 @@ class Prediction(Figure):
     """
 
     _esm = module("prediction/figure.js")
-    _css = stylesheet("shared/theme.css", "prediction/style.css")
+    _css = stylesheet("shared/theme.css", "shared/question.css", "prediction/style.css")
 
     ask = traitlets.Unicode().tag(sync=True)
     labels: traitlets.List[str] = traitlets.List().tag(sync=True)

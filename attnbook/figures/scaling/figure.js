@@ -3,7 +3,7 @@
 /** @import { Half, Measures, Traits } from "./types" */
 import { arrangeControls, folds } from "../shared/arrangement.js";
 import { curve, dotAt, fromLeft, fromTop, graph, ruler, segment } from "../shared/axes.js";
-import { decimals, slider } from "../shared/controls.js";
+import { decimals, selectBox, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
@@ -127,21 +127,6 @@ function numberTables(labels, halves, sizes) {
   return { element, paint };
 }
 
-/** Which query the bars belong to. @param {number} count @param {(query: number) => void} onChoose */
-function queryChoice(count, onChoose) {
-  const options = Array.from({ length: count }, (_, i) =>
-    make("option", { value: i, text: fill(SHARED.query, { number: i }) }),
-  );
-  const select = make("select", { "aria-label": TEXT.choice_of_query }, ...options);
-  select.addEventListener("change", () => onChoose(Number(select.value)));
-  const element = make("label", { class: "select-choice" }, make("span", { text: TEXT.bars_of }), select);
-  /** @param {number} query */
-  const paint = (query) => {
-    select.value = String(query);
-  };
-  return { element, paint };
-}
-
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawFigure(context) {
   const { model } = context;
@@ -153,11 +138,13 @@ function drawFigure(context) {
   const bands = bandsOf(labels, numQueries, point);
   const sweep = chart(halves, sizes, numQueries, (d) => set({ d }));
   const tables = numberTables(labels, halves, sizes);
-  const choice = queryChoice(numQueries, (query) => set({ query }));
+  const numbers = Array.from({ length: numQueries }, (_, number) => fill(SHARED.query, { number }));
+  const select = selectBox(TEXT.choice_of_query, numbers, (number) => set({ query: Number(number) }));
+  const choice = make("label", { class: "select-choice" }, make("span", { text: TEXT.bars_of }), select);
   const keySlider = slider(TEXT.key, { min: 0, max: numKeys - 1, step: 1 }, point);
   const line = readout();
   const { first, more } = arrangeControls(model.get("action"), [
-    ...(numQueries > 1 ? [{ name: "query", element: choice.element }] : []),
+    ...(numQueries > 1 ? [{ name: "query", element: choice }] : []),
     { name: TEXT.key, element: make("div", {}, keySlider.label, keySlider.input) },
   ]);
   const all = make("div", { class: numKeys > FEW ? "bands many" : "bands" }, sweep.element, ...bands.elements);
@@ -181,7 +168,7 @@ function drawFigure(context) {
     const { step, both, query } = shown();
     bands.paint(both, query, sizes[step]);
     sweep.paint(step);
-    choice.paint(query);
+    select.value = String(query);
     tables.paint(both, query, sizes[step]);
     paintReadout(now());
   };

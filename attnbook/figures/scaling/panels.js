@@ -2,6 +2,7 @@
 /** @import { Ends, Model } from "../shared/types" */
 /** @import { Half, Measures, Row, Traits } from "./types" */
 import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.js";
+import { lineKey } from "../shared/axes.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { bars, keyButtons, MOST_NAMED, span, stack } from "../shared/key_axis.js";
@@ -11,8 +12,8 @@ import { stage } from "../shared/stage.js";
 import TEXT from "./messages.json" with { type: "json" };
 
 export const SIDES = [
-  { name: "plain", formula: "q · k", divisor: () => 1 },
-  { name: "scaled", formula: "q · k / √d", divisor: Math.sqrt },
+  { name: "plain", line: "solid", formula: "q · k", divisor: () => 1 },
+  { name: "scaled", line: "dashed", formula: "q · k / √d", divisor: Math.sqrt },
 ];
 export const FEW = 8; // numbers of an axis that fit on a phone
 
@@ -39,7 +40,7 @@ const average = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.le
 /** Scores, weights and measures of one half. @param {number[][]} dots [query][key] @param {number} divisor @returns {Half} */
 export function halfOf(dots, divisor) {
   const scores = dots.map((row) => row.map((dot) => dot / divisor));
-  const weights = scores.map((row) => maskedSoftmax(row, row.length));
+  const weights = scores.map((row) => maskedSoftmax(row));
   const measures = {
     variance: average(scores.map(variance)),
     largest: average(weights.map((row) => Math.max(...row))),
@@ -115,8 +116,8 @@ export function bandsOf(labels, queries, onPoint) {
   const count = labels.length;
   const totals = SIDES.map(() => stack(count, "total"));
   const notes = SIDES.map(() => make("span", { class: "note" }));
-  const titles = SIDES.map(({ name, formula }, side) =>
-    make("div", { class: `half-title ${name}` }, make("b", { text: formula }), notes[side]),
+  const titles = SIDES.map(({ line, formula }, side) =>
+    make("div", { class: "half-title" }, make("b", {}, lineKey(line, formula)), notes[side]),
   );
   const heading = stage("", { picture: titles, className: "pair" });
   const scoring = barBand(SHARED.scoring, count, () => []);

@@ -14,11 +14,11 @@ export function gaussianScores(query, keys, width) {
 /**
  * Weights of one query: the first `length` keys share a total of 1, padding gets exactly 0.
  * @param {number[]} scores one per key
- * @param {number} length how many keys may be seen, from the first
+ * @param {number} length how many keys may be seen, from the first; without it, all
  * @param {number} temperature divides the scores; above 1 it evens the weights out
  * @returns {number[]} one per key
  */
-export function maskedSoftmax(scores, length, temperature = 1) {
+export function maskedSoftmax(scores, length = scores.length, temperature = 1) {
   const weights = new Array(scores.length).fill(0);
   let largest = -Infinity;
   for (let i = 0; i < length; i += 1) largest = Math.max(largest, scores[i]);

@@ -55,6 +55,19 @@ export function slider(name, range, onInput) {
   };
 }
 
+/**
+ * A native list to choose from.
+ * @param {string | null} name null where a label around it has the name
+ * @param {string[] | Record<string, string>} texts of the choices, by their values
+ * @param {(value: string) => void} onChoose
+ */
+export function selectBox(name, texts, onChoose) {
+  const options = Object.entries(texts).map(([value, text]) => make("option", { value, text }));
+  const element = make("select", { "aria-label": name }, ...options);
+  element.addEventListener("change", () => onChoose(element.value));
+  return element;
+}
+
 /** @type {Record<string, number>} */
 const BY_ARROW = { ArrowLeft: -1, ArrowRight: 1 };
 

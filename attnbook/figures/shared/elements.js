@@ -50,7 +50,7 @@ const attributesSet = new WeakMap();
 /**
  * Set only what differs: for a browser, setting an equal value costs as much as a new one.
  * @param {Element} element none of these attributes may be set in another way, too
- * @param {Attributes} attributes `text` sets the text; null takes one away
+ * @param {Attributes} attributes `text` sets the text, `code` a text with `code` in it; null takes one away
  */
 export function put(element, attributes) {
   const before = attributesSet.get(element) ?? {};
@@ -58,6 +58,7 @@ export function put(element, attributes) {
     if (before[key] === value) continue;
     before[key] = value;
     if (key === "text") element.textContent = String(value);
+    else if (key === "code") element.replaceChildren(...withCode(String(value)));
     else if (value === null) element.removeAttribute(key);
     else element.setAttribute(key, String(value));
   }

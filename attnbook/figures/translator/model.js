@@ -68,7 +68,7 @@ export function without(weights, hidden) {
 }
 
 /** What each step pools with. @param {number[][]} scores @param {number[]} hidden */
-export const weightsOf = (scores, hidden) => scores.map((row) => without(maskedSoftmax(row, row.length), hidden));
+export const weightsOf = (scores, hidden) => scores.map((row) => without(maskedSoftmax(row), hidden));
 
 /** The cell's new state: torch's GRU, whose reset gate acts after the product. @param {Translator} model @param {number[]} input @param {number[]} state */
 function cell({ arrays }, input, state) {
@@ -101,12 +101,12 @@ export function translated(model, text, hidden = []) {
   let [state, last] = [firstState(model, states), 0];
   while (output.length < max_steps) {
     const row = additiveScores(model, state, projected);
-    const shares = without(maskedSoftmax(row, row.length), hidden);
+    const shares = without(maskedSoftmax(row), hidden);
     const written = rowOf(arrays.written, last, target.length + 1);
     state = cell(model, [...written, ...pool(shares, states)], state);
     const symbols = plus(times(arrays["output.weight"], state), arrays["output.bias"]);
     last = symbols.indexOf(Math.max(...symbols));
-    probabilities.push(maskedSoftmax(symbols, symbols.length)[last]);
+    probabilities.push(maskedSoftmax(symbols)[last]);
     if (last === 0) break; // read, it is the beginning; written, the end
     scores.push(row);
     weights.push(shares);

@@ -11,7 +11,7 @@ from tools.bench.interaction import CHAPTERS_BY_FIGURE
 PAGES = CHAPTERS_BY_FIGURE | {"prediction": "queries-keys-values"}
 SHARED = [
     (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
-    for name in ("theme", "style", "axes", "heatmap", "steps")
+    for name in ("theme", "style", "question", "axes", "heatmap", "steps")
 ]
 
 # The computed styles of each part of a figure that differ after `styles` are added. Its own style
