@@ -215,8 +215,10 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
         counting.visit(child, counting.read)
         practice = isinstance(child, nodes.section) and PRACTICE in child["ids"]
         own = parts.practice if practice else parts.deeper if parts.divided else parts.core
-        own.update(counting.read)
-        parts.practice.update(counting.folded)
+        # Who reads on need not do the exercises: below the divider, each is practice.
+        exercises = Counter(code=counting.read["code"] if own is parts.deeper else 0)
+        own.update(counting.read - exercises)
+        parts.practice.update(counting.folded + exercises)
         parts.practiced |= practice
         if not parts.divided:
             parts.cells |= {} if practice else counting.cells

@@ -44,7 +44,7 @@ SETUP = (
     "import torch\nfrom attnbook.figures import CodeTask, Prediction, ScalingFigure\n"
     "q, k = torch.ones(1, 2, 4), torch.ones(1, 3, 4)\n" + "_ = 1\n" * 20
 )
-PRACTICE = "**1.** Why?\n\n:::{dropdown} Answer\nBecause.\n:::"
+PRACTICE = "## Practice\n\n**1.** Why?\n\n:::{dropdown} Answer\nBecause.\n:::"
 
 
 def text(source: str, *tags: str) -> NotebookNode:
@@ -71,17 +71,18 @@ CELLS = [
     (code("def look_up(query, keys, values): ...", "answer"), 0),
     (text(f"### Inside\n\nAn end.\n\n{DIVIDER}\n\n## Why\n\nBecause."), 3),
     (text("## How\n\nSo."), 0),
-    (text(f"## Practice\n\n{PRACTICE}"), 0),
+    (code("def yours():\n    # your code\n    ..."), 0),
+    (text(PRACTICE), 0),
     (code("def mine():\n    # your code\n    ..."), 0),
     (text("## Summary\n\nAll."), 0),
 ]
 HALVES = f"A link to [how](divided.ipynb).\n\n{DIVIDER}\n\n## Why\n\nSo.\n"
 PAGES = {
-    "welcome.md": f"# Welcome\n\nHow a page begins.\n\n## Practice\n\n- a list\n\n{PRACTICE}\n",
+    "welcome.md": f"# Welcome\n\nHow a page begins.\n\n{PRACTICE}\n\n- a list\n",
     "divided.ipynb": [cell for cell, _ in CELLS],
     "last.md": f"# Last\n\n{HALVES}\n[more about this](divided.ipynb#how)\n",
     "outside.md": f"# Outside\n\n[more about this](divided.ipynb#how)\n\n{HALVES}",
-    "plain.ipynb": [text('# Plain & "simple"\n\nText.'), CELLS[12][0]],
+    "plain.ipynb": [text('# Plain & "simple"\n\nText.'), text(PRACTICE)],
 }
 
 
