@@ -28,7 +28,7 @@ from tools.table_of_contents import short_path
 
 # Seconds that a newcomer spends on each. Fitted to one newcomer, who read the nine first chapters
 # of November 2026 in about ten hours, and needed about fourteen more for their practice. Words of
-# code count as words. A test compares the sums with those hours.
+# code count as words.
 SECONDS = {
     "word": 0.6,  # 100 words a minute: prose, formulas and code, in a second language
     "formula": 20,  # on a line of its own
