@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
-import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from html import escape
+from dataclasses import replace
+from html import escape, unescape
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from torch import nn
 from torch.nn.parameter import is_lazy
 
 from attnbook.messages import Messages
-from attnbook.tracing.naming import named_shape
-from attnbook.tracing.record import Run, Section, Step, copy_numbers, lines_of, shape_of
-from attnbook.tracing.run import Remark, format_error
+from attnbook.tracing.naming import list_sizes, named_shape
+from attnbook.tracing.record import Run, Step, copy_numbers
+from attnbook.tracing.run import format_error
+from attnbook.tracing.source import Source, lines_of
 
 TEXT = Messages(__file__)
 STYLE = "\n" + Path(__file__).with_name("style.css").read_text("utf-8")
-WIDEST = 70
-PARTS_SHOWN, RESULTS_SHOWN = 4, 6
+WIDEST, PARTS_SHOWN = 70, 4
+Made: TypeAlias = list[tuple[Step, str]]  # and its description
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a traced function.
-
-    Args:
-        number: the line within the function's source, from 1.
-        source: the line as it is written.
-        made, parts: the results that are noted at the line, and the intermediate ones.
-        passes: how often its statement ran, in the one call that is shown.
-        notes: what is shown next to it, as `(kind, text)`.
-    """
+class Line(NamedTuple):
+    """A line of a function, by its number in the source, and notes on it: `(kind, text)`."""
 
     number: int
     source: str
-    made: tuple[Step, ...]
-    parts: tuple[Step, ...]
-    passes: int
     notes: tuple[tuple[str, str], ...]
 
 
@@ -57,125 +45,63 @@ class Trace:
 
     Example:
         >>> from attnbook.tracing import trace
-        >>> found = trace(split_heads, torch.ones(2, 3, 8), 4)
-        >>> found.error is None, found.shapes["return"]
-        (True, (2, 4, 3, 2))
+        >>> trace(split_heads, torch.ones(2, 3, 8), 4).shapes["return"]
+        (2, 4, 3, 2)
     """
 
     def __init__(
-        self, first: Run, second: Run | None, remark: Remark, modules: Mapping[str, nn.Module]
+        self, first: Run, second: Run | None, remark: str, modules: Mapping[str, nn.Module]
     ) -> None:
-        self.error, (self._remark_kind, self.remark) = first.error, remark
+        self.error, self.remark = first.error, remark
         self.weights = [*_weights(modules)]
-        self._first, self._second = first, second
-        shown = [it for it in first.sections if it.calls or not it.index]
-        self._made: list[tuple[Section, Step, str]] = []
+        self._footer = [*_footer(first, second), *([remark] if remark else [])]
+        shown = [it for it in first.sources if first.calls[it] or it is first.sources[0]]
+        titles = [it.title for it in shown]
+        for section, source in enumerate(shown):
+            if (count := first.calls[source]) > 1:
+                titles[section] = TEXT("first_of_calls", function=source.title, count=count)
+        self._texts: dict[Step, str] = {}
         for place, step in first.made.items():
-            section = first.sections[step.section]
+            section = shown.index(first.sources[step.section])
             other = second.made.get(place) if second else None
             sizes = (first.sizes, second.sizes if second else first.sizes)
             symbols = named_shape(step.shape, other.shape if other else (), *sizes)
-            text = f"{step.name} {_shape(symbols)}"
-            if first.last[place] != step.shape:
-                last = _shape(tuple(map(str, first.last[place])))
-                text = TEXT("last_pass", tensor=text, shape=last)
-            position, title = shown.index(section), _title(section)
-            made = replace(step, section=position, title=title, symbols=symbols)
-            self._made.append((section, made, text))
-        self.sections = [(_title(it), [*self._lines(it)]) for it in shown]
+            made = replace(step, section=section, title=titles[section], symbols=symbols)
+            self._texts[made] = _describe(made, first.last[place])
+        self.sections = []
+        for section, source in enumerate(shown):
+            here = [it for it in self._texts.items() if it[0].section == section]
+            self.sections.append((titles[section], [*_lines(first, source, here)]))
         self.lines = [line for _, lines in self.sections for line in lines]
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each named result, as it was first made."""
-        made = [made for line in self.lines for made in line.made]
-        return {each.name: each.shape for each in reversed(made)}
+        results = [it for it in self.steps if not it.part]
+        results.sort(key=lambda it: (it.section, it.line))
+        return {it.name: it.shape for it in reversed(results)}
 
     @property
     def steps(self) -> list[Step]:
         """The tensors in the order in which they were first made, with their numbers."""
-        # In `return x.mT, y` the part `x.mT` is a result too.
-        steps = [step for _, step, _ in self._made]
-        results = {(it.section, it.line, it.name) for it in steps if not it.part}
-        return [it for it in steps if not it.part or (it.section, it.line, it.name) not in results]
+        return [*self._texts]
 
     def __repr__(self) -> str:
-        sections = [f"{title}\n{_as_text(lines)}" for title, lines in self.sections]
-        return "\n\n".join([*sections, *self._footer()])
+        return unescape(re.sub(r"<.*?>", "", self._marked())).rstrip("\n")
 
     def _repr_html_(self) -> str:
-        sections = [f"<b>{escape(title)}</b>\n{_as_html(lines)}" for title, lines in self.sections]
-        start = f'<span class="{self._remark_kind}">'
-        footer = [f"{start}{escape(text)}</span>\n" for text in self._footer()]
-        inside = "\n".join([*sections, *footer]).rstrip("\n")
         label = escape(TEXT("shapes_in", function=self.sections[0][0]))
         return (
             f'<div class="attnbook-trace"><style>{STYLE}</style>'
             f'<pre role="group" tabindex="0" aria-label="{label}">'
-            f"<code>{inside}</code></pre></div>"
+            f"<code>{self._marked()}</code></pre></div>"
         )
 
-    def _footer(self) -> list[str]:
-        first, second = self._first, self._second
-        targets = [it.target for it in first.sections if not it.calls]
-        missed = ", ".join(it.title for it in targets if it.requested)
-        footer = [TEXT("not_called", functions=missed)] if missed else []
-        if first.sizes:
-            sentences = [TEXT("sizes", sizes=_equations(first.sizes))]
-            if second:
-                same = [name for name, size in first.sizes.items() if second.sizes[name] == size]
-                varied = {it: second.sizes[it] for it in first.sizes if it in second.enlarged}
-                if same:
-                    sentences.append(TEXT("matched_by_number", names=", ".join(same)))
-                if varied:
-                    sentences.append(TEXT("names_hold", sizes=_equations(varied)))
-            footer.append(" ".join(sentences))
-        return [*footer, self.remark] if self.remark else footer
-
-    def _lines(self, section: Section) -> Iterator[Line]:
-        """Make the lines: no blank ones, no docstring, no comments for linters."""
-        node, first = section.target.node, section.target.first_line
-        source = textwrap.dedent("".join(section.target.lines[first - 1 : lines_of(node)[-1]]))
-        start = node.body[0]
-        hidden = start.lineno > node.lineno and ast.get_docstring(node) is not None
-        for row, text in enumerate(source.split("\n"), first):
-            shown = re.sub(r"  # (?:noqa|type: ignore).*", "", text).rstrip()
-            if shown and not (hidden and row in lines_of(start)):
-                yield self._line(section, row, shown)
-
-    def _line(self, section: Section, row: int, source: str) -> Line:
-        number = row - section.target.first_line + 1
-        made = [(it, text) for its, it, text in self._made if its is section and it.line == number]
-        results = [("made", text) for it, text in made if not it.part]
-        notes = results[:RESULTS_SHOWN]
-        if len(results) > RESULTS_SHOWN:
-            notes.append(("made", TEXT("and_more", count=len(results) - RESULTS_SHOWN)))
-        notes += [("quiet", f"· {text}") for text in self._largest_parts(section, row, made)]
-        statement = section.statements.get(row)
-        if isinstance(statement, ast.For | ast.While) and section.runs[row]:
-            passes = section.runs[statement.body[0].lineno]
-            notes.append(("quiet", TEXT("passes", count=passes)))
-        before = max((line for line in section.statements if line < row), default=0)
-        if statement and not section.runs[row] and (section.runs[before] or not before):
-            notes.append(("quiet", TEXT("not_run")))
-        if self.error and section.error_line and row == section.owners.get(section.error_line):
-            # In its callers, only where it arose.
-            inner = self._first.innermost or section
-            where = TEXT("error_in", error=type(self.error).__name__, function=inner.target.title)
-            texts = format_error(self.error) if inner is section else [where]
-            notes += [("error", text) for text in texts]
-        steps = [[it for it, _ in made if it.part is part] for part in (False, True)]
-        passes = section.runs[section.owners.get(row, 0)] if number > 1 else 1
-        return Line(number, source, (*steps[0],), (*steps[1],), passes, (*notes,))
-
-    def _largest_parts(self, section: Section, row: int, made: list[tuple[Step, str]]) -> list[str]:
-        """Choose the largest parts whose shape the statement's results do not show."""
-        line = section.owners.get(row, row) - section.target.first_line + 1
-        here = [it for its, it, _ in self._made if its is section and it.line == line]
-        seen = {it.shape for it in here if not it.part}
-        found = {text: it.shape for it, text in made if it.part and it.shape not in seen}
-        largest = sorted(found, key=lambda text: -math.prod(found[text]))[:PARTS_SHOWN]
-        return [text for text in found if text in largest]
+    def _marked(self) -> str:
+        """Write the text with its parts marked, as the inside of a `<pre>`."""
+        sections = [f"<b>{escape(title)}</b>\n{_mark(lines)}" for title, lines in self.sections]
+        footer = [f'<span class="quiet">{escape(text)}</span>\n' for text in self._footer]
+        return "\n".join([*sections, *footer]).rstrip("\n")
 
 
 def _weights(modules: Mapping[str, nn.Module]) -> Iterator[Step]:
@@ -183,57 +109,77 @@ def _weights(modules: Mapping[str, nn.Module]) -> Iterator[Step]:
     for path, module in modules.items():
         for name, held in module.named_parameters(recurse=False):
             if not is_lazy(held) and held.dim() == 2:
-                shape, text = shape_of(held), f"{path}.{name}".strip(".")
-                symbols = tuple(map(str, shape))
-                yield Step(-1, "", 0, text, shape, symbols, copy_numbers(held), part=False)
+                shape, text = tuple(held.shape), f"{path}.{name}".strip(".")
+                yield Step(-1, "", 0, text, shape, (*map(str, shape),), copy_numbers(held), False)
 
 
-def _title(section: Section) -> str:
-    title = section.target.title
-    if section.calls <= 1:
-        return title
-    return TEXT("first_of_calls", function=title, count=section.calls)
+def _describe(step: Step, last: tuple[int, ...]) -> str:
+    """Write what a step made, and the shape that it had in the last pass of a loop."""
+    comma = "," if len(step.shape) == 1 else ""  # as Python writes a tuple
+    text = f"{step.name} ({', '.join(step.symbols)}{comma})"
+    return text if last == step.shape else TEXT("last_pass", tensor=text, shape=last)
 
 
-def _shape(names: tuple[str, ...]) -> str:
-    """Write the sizes of a shape, as Python writes a tuple."""
-    shown = [TEXT("ragged") if name == "-1" else name for name in names]
-    return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"
+def _footer(first: Run, second: Run | None) -> Iterator[str]:
+    missed = [it.title for it in first.sources if it.name and not first.calls[it]]
+    if missed:
+        yield TEXT("not_called", functions=", ".join(missed))
+    sizes = [TEXT("sizes", sizes=list_sizes(first.sizes, first.sizes))] if first.sizes else []
+    if second:
+        same = [name for name, size in first.sizes.items() if second.sizes[name] == size]
+        changed = [it for it in first.sizes if it in second.names and it not in same]
+        sizes += [TEXT("matched_by_number", names=", ".join(same))] if same else []
+        unclear = ", ".join(it for it in first.sizes if it not in same + changed)
+        sizes += [TEXT("unclear", names=unclear)] if unclear else []
+        sizes += [TEXT("names_hold", sizes=list_sizes(second.sizes, changed))] if changed else []
+    if sizes:
+        yield " ".join(sizes)
 
 
-def _equations(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}={size}" for name, size in sizes.items())
+def _lines(run: Run, source: Source, made: Made) -> Iterator[Line]:
+    """Make the lines: no blank ones, no docstring, no comments for linters."""
+    start = source.node.body[0]
+    hidden = lines_of(start) if ast.get_docstring(source.node) is not None else ()
+    for number, text in enumerate(source.lines, 1):
+        row = source.first_line + number - 1
+        shown = re.sub(r"  # (?:noqa|type: ignore).*", "", text).rstrip()
+        if shown and row not in hidden:
+            yield Line(number, shown, (*_notes(run, source, row, made),))
 
 
-def _rows(lines: list[Line]) -> tuple[list[tuple[str, str, str]], int]:
-    """Put each note in a row next to its line, or below a long one: source, kind and note.
+def _notes(run: Run, source: Source, row: int, made: Made) -> Iterator[tuple[str, str]]:
+    """List a line's results, parts whose shape no result of the statement has, and what ran."""
+    line, start = (it - source.first_line + 1 for it in (row, source.starts.get(row, row)))
+    results = {it.shape for it, _ in made if it.line == start and not it.part}
+    yield from [("made", text) for it, text in made if it.line == line and not it.part]
+    parts = [text for it, text in made if it.line == line and it.part and it.shape not in results]
+    yield from [("quiet", f"· {text}") for text in [*dict.fromkeys(parts)][:PARTS_SHOWN]]
+    statement = source.statements.get(row)
+    if isinstance(statement, ast.For | ast.While) and run.passes[source, row]:
+        yield "quiet", TEXT("passes", count=run.passes[source, statement.body[0].lineno])
+    before = max((line for line in source.statements if line < row), default=0)
+    if statement and not run.passes[source, row] and (run.passes[source, before] or not before):
+        yield "quiet", TEXT("not_run")
+    if run.error and row == source.starts.get(run.error_lines.get(source, 0)):
+        innermost = [*run.error_lines][-1]
+        where = TEXT("error_in", error=type(run.error).__name__, function=innermost.title)
+        texts = format_error(run.error) if source is innermost else [where]
+        yield from [("error", text) for text in texts]
 
-    Returns:
-        The rows, and the column where the notes begin.
-    """
-    rows: list[tuple[str, str, str]] = []
+
+def _mark(lines: list[Line]) -> str:
+    """Write each note next to its line, or below a long one."""
+    column = min(WIDEST, max(len(line.source) for line in lines)) + 3
+    marked = ""
     for line in lines:
-        notes = [("", *note) for note in line.notes]
-        if notes and len(line.source) <= WIDEST:
-            notes[0] = (line.source, *line.notes[0])
-        else:
-            notes.insert(0, (line.source, "", ""))
-        rows += notes
-    return rows, min(WIDEST, max((len(source) for source, _, _ in rows), default=0)) + 3
-
-
-def _as_text(lines: list[Line]) -> str:
-    rows, column = _rows(lines)
-    return "\n".join(f"{source:<{column}}{note}".rstrip() for source, _, note in rows)
-
-
-def _as_html(lines: list[Line]) -> str:
-    """Write lines as the inside of a `<pre>`, the same text with its parts marked."""
-    (rows, column), text = _rows(lines), ""
-    for source, kind, note in rows:
-        code, comment = re.fullmatch(r"(.*?)(\s*#.*)?", source).groups("")  # type: ignore[union-attr]
-        text += escape(code) + (f"<i>{escape(comment)}</i>" if comment else "")
-        # The line's end is in its note, which is below the source where that is narrow.
-        gap = f'<span class="gap">{" " * (column - len(source))}</span>'
-        text += f'{gap}<span class="{kind} note">{escape(note)}\n</span>' if note else "\n"
-    return text
+        code, comment = re.fullmatch(r"(.*?)(\s*#.*)?", line.source).groups("")  # type: ignore[union-attr]
+        marked += escape(code) + (f"<i>{escape(comment)}</i>" if comment else "")
+        width = len(line.source)
+        if width > WIDEST or not line.notes:
+            marked, width = f"{marked}\n", 0
+        for kind, note in line.notes:
+            # The line's end is in its note, which is below the source where that is narrow.
+            gap = f'<span class="gap">{" " * (column - width)}</span>'
+            marked += f'{gap}<span class="{kind} note">{escape(note)}\n</span>'
+            width = 0
+    return marked

@@ -1,4 +1,4 @@
-"""Find lines of a trace, and their notes."""
+"""Find lines of a trace, their notes, and what they made."""
 
 from __future__ import annotations
 
@@ -13,5 +13,7 @@ def notes(line):
     return [text for _, text in line.notes]
 
 
-def list_made(result):
-    return [(it.name, it.shape) for line in result.lines for it in line.made]
+def list_made(result, *, part=False):
+    """List the name and the shape of each result, or of each part, line by line."""
+    steps = sorted(result.steps, key=lambda it: (it.section, it.line))
+    return [(it.name, it.shape) for it in steps if it.part == part]

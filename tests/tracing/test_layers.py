@@ -3,10 +3,9 @@
 import pytest
 import torch
 
-from attnbook import (
-    MultiHeadAttention,
-)
+from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.tracing import trace
+from tests.tracing.lines import list_made
 
 # batch, queries, keys, query_size, key_size, value_size, num_heads, head_size
 SIZES = [(2, 3, 5, 7, 11, 13, 4, 6), (5, 2, 3, 13, 9, 8, 7, 1), (1, 4, 9, 6, 5, 3, 2, 10)]
@@ -30,11 +29,10 @@ def many_heads(sizes, **options):
 
 def sections(result):
     """What the lines of each traced function made, in order."""
-    found = []
-    for line in result.lines:
-        if line.source.lstrip().startswith("def "):
-            found.append([])
-        found[-1] += [(it.name, it.shape) for it in line.made]
+    found = [[] for _ in result.sections]
+    for step in sorted(result.steps, key=lambda it: it.line):
+        if not step.part:
+            found[step.section].append((step.name, step.shape))
     return found
 
 
@@ -64,7 +62,7 @@ def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes)
     given = [("queries", split), ("keys", split_keys)]
     assert attention == [*given, ("values", split_keys), lengths[0], ("return", split)]
     assert score == [*given, ("return", (batch, num_heads, queries, keys))]
-    projections = {it.name: it.shape for line in result.lines for it in line.parts}
+    projections = dict(list_made(result, part=True))
     assert projections["self.W_q(queries)"] == joined
     assert projections["self.W_k(keys)"] == (batch, keys, width)
     assert projections["self.W_v(values)"] == (batch, keys, width)
@@ -84,3 +82,11 @@ def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_n
         "output (batch, queries, 323)",
     ):
         assert text in shown
+
+
+def test_the_forward_that_a_layer_inherits_and_calls_is_shown_too():
+    layer = DotProductAttention(dropout=0.1).eval()
+    inputs = torch.ones(2, 3, 5), torch.ones(2, 7, 5), torch.ones(2, 7, 4)
+    text = repr(trace(layer, *inputs, sizes={"batch": 2, "queries": 3, "keys": 7}))
+    assert "\nAttention.forward\n" in text
+    assert "Not called" not in text

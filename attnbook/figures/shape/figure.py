@@ -127,7 +127,7 @@ class ShapeFigure(Figure):
 def describe_shape(shape: list[int], symbols: list[str]) -> str:
     """Write a shape with its names and its numbers: "(batch 2, heads 3, 4)"."""
     sizes = [
-        (TEXT("ragged") if size == -1 else symbol) if symbol == str(size) else f"{symbol} {size}"
+        symbol if symbol == str(size) else f"{symbol} {size}"
         for size, symbol in zip(shape, symbols, strict=True)
     ]
     return f"({', '.join(sizes)})"

@@ -6,7 +6,6 @@ import { fill } from "../shared/messages.js";
 import TEXT from "./messages.json" with { type: "json" };
 
 export const LEVELS = 16; // shades on either side of zero
-export const RAGGED = -1; // means a size that differs from row to row
 export const GAP = 0.8; // cells between two matrices
 
 /**
@@ -16,8 +15,6 @@ export const GAP = 0.8; // cells between two matrices
  * @returns {Layout}
  */
 export function layoutOf(shape) {
-  // Ragged rows have no numbers to draw: no cells, as for an empty tensor.
-  if (shape.includes(RAGGED)) return layoutOf([0]);
   const count = shape.length;
   const [across, down] = [shape[count - 1] ?? 1, shape[count - 2] ?? 1];
   const sideBySide = count > 3 ? shape[count - 3] : 1;
@@ -105,13 +102,8 @@ export function axisPosition(step, axis, at) {
 
 /** A shape with its names and numbers: "(batch 2, heads 3, 4)". @param {Shaped} step */
 export function sized({ shape, symbols }) {
-  const sizes = shape.map((size, axis) => (symbols[axis] === String(size) ? sizeOf(size) : `${symbols[axis]} ${size}`));
+  const sizes = shape.map((size, axis) => (symbols[axis] === String(size) ? size : `${symbols[axis]} ${size}`));
   return `(${sizes.join(", ")})`;
-}
-
-/** A size in words. @param {number} size */
-export function sizeOf(size) {
-  return size === RAGGED ? TEXT.ragged : String(size);
 }
 
 /** A number in words: an integer as it is, others with three decimals. @param {Numeric} number @param {Kind} kind */

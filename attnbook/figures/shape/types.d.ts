@@ -22,7 +22,7 @@ export interface Section {
   lines: { number: number; source: string; notes: [kind: string, text: string][] }[];
 }
 
-/** The sizes of a tensor and their names; -1 for one that differs from row to row. */
+/** The sizes of a tensor and their names. */
 export interface Shaped {
   shape: number[];
   symbols: string[];

@@ -54,20 +54,13 @@ def test_an_exception_is_noted_at_its_line_and_the_last_tensor_is_shown():
     assert repr(figure).splitlines()[-1].startswith("Half.split, line 2: RuntimeError: unflatten")
 
 
-def test_a_ragged_size_is_named_and_has_no_numbers():
-    figure = ShapeFigure(trace_case("ragged"))
-    rows = figure.steps[[it["name"] for it in figure.steps].index("rows")]
-    assert (rows["shape"], rows["numbers"], rows["kind"]) == ([2, -1, 6], -1, "unreadable")
-    assert rows["note"] == "Its numbers cannot be drawn."
-    assert "rows (2, ragged, 6)\n" in repr(figure)
-
-
 def test_a_remark_of_the_trace_is_shown():
-    sizes = {"batch": 2, "heads": 3, "queries": 4, "hiddens": 12}
-    figure = ShapeFigure(trace(first, torch.ones(12, 5), sizes=sizes))
-    remark = "Sizes stay numbers: an input's axis of 12 may be hiddens or heads*queries."
-    assert figure.remark == remark
-    assert repr(figure).splitlines()[-1] == remark
+    def add_four(queries):
+        return queries + torch.ones(4)
+
+    figure = ShapeFigure(trace(add_four, torch.ones(4), sizes={"queries": 4}))
+    assert figure.remark.startswith("Runs with queries=4, but not with queries=5: RuntimeError")
+    assert repr(figure).splitlines()[-1] == figure.remark
 
 
 def test_the_state_of_a_chapter_is_small():

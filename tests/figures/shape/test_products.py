@@ -27,7 +27,6 @@ FORMULAS = {
     "pairs": {},
     "kinds": {},
     "largest": {},
-    "ragged": {},
 }
 # The row and the column of each number of each product.
 PROGRAM = """
@@ -74,11 +73,19 @@ def test_similar_tensors_are_no_products(layer):
     assert steps[-1]["product"] is None
 
 
+def multiply(x, y):
+    return x @ y
+
+
+def multiply_double(x, y):
+    return (x * 2) @ y
+
+
 @pytest.mark.parametrize(
     ("layer", "shape", "formula"),
     [
-        (lambda x, y: x @ y, (1, 5, 7), "x @ y"),  # one matrix for all examples
-        (lambda x, y: (x * 2) @ y, (2, 5, 7), "(x * 2) @ y"),
+        (multiply, (1, 5, 7), "x @ y"),  # one matrix for all examples
+        (multiply_double, (2, 5, 7), "(x * 2) @ y"),
     ],
 )
 def test_a_product_is_named_by_its_factors(layer, shape, formula):
@@ -112,7 +119,7 @@ def meetings(figure: ShapeFigure) -> list[tuple[float, float, float]]:
 
 
 def broadcast():
-    return trace(lambda x, y: x @ y, *random((2, 3, 5), (1, 5, 7)))
+    return trace(multiply, *random((2, 3, 5), (1, 5, 7)))
 
 
 TRACES = [lambda: trace_case("heads"), lambda: trace_case("dot"), broadcast]
