@@ -132,19 +132,29 @@ function repeatClick() {
   clickedEarly?.click();
 }
 
-function startLateScripts() {
+async function startLateScripts() {
   for (const sign of SIGNS) removeEventListener(sign, startLateScripts);
   // The theme scrolls the sidebar to where it was; fonts may have moved it since the page was loaded.
   if (sidebar) sessionStorage.setItem(SIDEBAR_TOP, `${sidebar.scrollTop}`);
   /** @type {NodeListOf<HTMLScriptElement>} */
   const scripts = document.querySelectorAll('script[type="text/late"]');
-  for (const late of scripts) {
-    const script = document.createElement("script");
-    script.async = false;
-    script.src = late.src;
-    document.head.append(script);
-    if (late === scripts[scripts.length - 1]) script.addEventListener("load", repeatClick);
+  const addresses = Array.from(scripts, ({ src }) => src);
+  for (const href of addresses) {
+    const hint = Object.assign(document.createElement("link"), { rel: "preload", as: "script", href });
+    document.head.append(hint);
   }
+  // Each may need those before it. If one does not arrive, as when the page is left meanwhile, none follows.
+  for (const address of addresses) {
+    const arrived = await new Promise((settle) => {
+      const script = document.createElement("script");
+      script.addEventListener("load", () => settle(true));
+      script.addEventListener("error", () => settle(false));
+      script.src = address;
+      document.head.append(script);
+    });
+    if (!arrived) return;
+  }
+  repeatClick();
 }
 
 addEventListener("click", rememberClick);
