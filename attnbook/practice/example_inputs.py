@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
-
-Argument = Tensor | int | None
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
@@ -19,7 +19,7 @@ def lengths(*numbers: int | list[int]) -> Tensor:
     return torch.tensor(numbers)
 
 
-def with_dtype(dtype: torch.dtype, *arguments: Argument) -> tuple[Argument, ...]:
+def with_dtype(dtype: torch.dtype, *arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any type
     """Convert the floating-point tensors of some arguments."""
     return tuple(
         each.to(dtype) if isinstance(each, Tensor) and each.is_floating_point() else each

@@ -19,6 +19,11 @@ def where_padding(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
     return positions >= (len(positions) if valid_lens is None else valid_lens[:, None, None])
 
 
+def fill(numbers: Tensor, valid_lens: Tensor | None, filling: float) -> Tensor:
+    """Put a number at padding, of scores or of weights."""
+    return numbers.masked_fill(where_padding(numbers, valid_lens), filling)
+
+
 def weigh(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
     """Weigh without -inf; padding, and fully masked rows with it, are cleared after the softmax."""
     padding = where_padding(scores, valid_lens)

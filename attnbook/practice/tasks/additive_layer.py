@@ -1,6 +1,7 @@
 """Additive attention as a layer, with three matrices that are learned."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -8,8 +9,12 @@ from torch.func import functional_call
 
 import attnbook
 from attnbook.practice.example_inputs import lengths, normal, with_dtype
-from attnbook.practice.reference_steps import weigh, where_padding
+from attnbook.practice.reference_steps import fill, weigh, where_padding
 from attnbook.practice.task import Function, Task
+
+Lengths = Tensor | None
+Sizes = tuple[int, int, int]
+Inputs = tuple[Any, ...]
 
 
 def _as_function(written: Function) -> Function:
@@ -19,7 +24,7 @@ def _as_function(written: Function) -> Function:
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
-        valid_lens: Tensor | None,
+        valid_lens: Lengths,
         W_q: Tensor,
         W_k: Tensor,
         w_v: Tensor,
@@ -83,25 +88,17 @@ task = Task(
 )
 
 
-def _inputs(
-    sizes: tuple[int, int, int],
-    valid_lens: Tensor | None,
-    numbers: tuple[int, int, int] = (2, 3, 5),
-    value_size: int = 11,
-) -> tuple[Tensor | None, ...]:
+def _inputs(sizes: Sizes, lens: Lengths, numbers: Sizes = (2, 3, 5), size: int = 11) -> Inputs:
     (query_size, key_size, num_hiddens), (batch, num_queries, num_keys) = sizes, numbers
     return (
         normal(batch, num_queries, query_size),
         normal(batch, num_keys, key_size, seed=1),
-        normal(batch, num_keys, value_size, seed=2),
-        valid_lens,
+        normal(batch, num_keys, size, seed=2),
+        lens,
         normal(num_hiddens, query_size, seed=3),
         normal(num_hiddens, key_size, seed=4),
         normal(1, num_hiddens, seed=5),
     )
-
-
-Inputs = tuple[Tensor | None, ...]
 
 
 task.case("queries and keys of 2 numbers, 8 hidden units, no lengths")(
@@ -116,17 +113,13 @@ task.case("keys longer than queries")(lambda: _inputs((3, 7, 13), lengths(4, 2))
 task.case("all sizes are 3")(lambda: _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3))
 task.case("one query")(lambda: _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5)))
 task.case("one example, one query and one key")(lambda: _inputs((3, 7, 13), lengths(1), (1, 1, 1)))
-task.case("half precision")(lambda: with_dtype(torch.float16, *_inputs((3, 7, 5), lengths(4, 2))))
-task.case("double precision")(
-    lambda: with_dtype(torch.float64, *_inputs((3, 7, 13), lengths(4, 2)))
-)
+task.case("half precision")(lambda: with_dtype(torch.half, *_inputs((3, 7, 5), lengths(4, 2))))
+task.case("double precision")(lambda: with_dtype(torch.double, *_inputs((3, 7, 13), lengths(4, 2))))
 
 
 @task.case("scores of hundreds, far apart from query to query", gradients=False)
 def _() -> Inputs:
     *first, matrix_q, matrix_k, vector = _inputs((3, 7, 13), lengths(4, 2))
-    assert vector is not None  # for the type checker
-    assert matrix_k is not None
     return *first, matrix_q, matrix_k / 1000, 100 * vector
 
 
@@ -136,43 +129,56 @@ task.case("6 examples of 9 queries, 131 keys, 9 hidden units")(
 
 
 class Layer(nn.Module):
-    """What the layers below have in common: each overrides one step, correctly or with a bug."""
+    """Correct steps: each layer below overrides one, correctly or with a bug."""
 
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__()
-        self.W_k = nn.Linear(key_size, num_hiddens, bias=False)
-        self.W_q = nn.Linear(query_size, num_hiddens, bias=False)
-        self.w_v = nn.Linear(num_hiddens, 1, bias=False)
+        of_key, of_query, units = self.sizes(key_size, query_size, num_hiddens)
+        self.W_k = nn.Linear(of_key, num_hiddens, bias=False)
+        self.W_q = nn.Linear(of_query, num_hiddens, bias=False)
+        self.w_v = nn.Linear(units, 1, bias=False)
+
+    def sizes(self, key_size: int, query_size: int, num_hiddens: int) -> Sizes:
+        return key_size, query_size, num_hiddens
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
     ) -> Tensor:
-        return self.weigh(self.score(queries, keys), valid_lens) @ values
+        return self.attend(self.score(queries, keys), values, valid_lens)
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        hidden = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
-        return hidden @ self.w_v.weight[0]
+        return torch.tanh(self.add(queries, keys)) @ self.w_v.weight[0]
 
-    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
+    def add(self, queries: Tensor, keys: Tensor) -> Tensor:
+        q, k = self.project(queries, keys)
+        return q[:, :, None] + k[:, None]
+
+    def project(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+        return self.W_q(queries), self.W_k(keys)
+
+    def attend(self, scores: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
+        return self.weigh(scores, valid_lens) @ values
+
+    def weigh(self, scores: Tensor, valid_lens: Lengths) -> Tensor:
         return weigh(scores, valid_lens)
 
 
-@task.solution("it is the book's own.")
-class the_package(attnbook.AdditiveAttention):
-    pass
+def in_steps(**steps: Function) -> Function:
+    """Override steps of the layer."""
+    return type("AdditiveAttention", (Layer,), steps)
 
 
-@task.solution("w_v is a layer as well: its output has a last axis of size 1, which is removed.")
-class with_three_layers(Layer):
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        scores: Tensor = self.w_v((self.W_q(queries).unsqueeze(2) + self.W_k(keys)[:, None]).tanh())
-        return scores.squeeze(-1)
+task.solution("it is the book's own.", name="the package")(attnbook.AdditiveAttention)
+task.solution(
+    "w_v is a layer as well: its output has a last axis of size 1, which is removed.",
+    name="with three layers",
+)(in_steps(score=lambda layer, *both: layer.w_v(layer.add(*both).tanh()).squeeze(-1)))
 
 
 @task.solution("it takes one example after the other, without its padding.")
 class example_by_example(Layer):
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
     ) -> Tensor:
         ends = [keys.shape[1]] * len(keys) if valid_lens is None else valid_lens.tolist()
         averages = [
@@ -196,10 +202,7 @@ class query_by_query(Layer):
     "the output is the sum of values times powers of e, divided by the sum of these powers."
 )
 class powers_over_their_sum(Layer):
-    def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
-    ) -> Tensor:
-        scores = self.score(queries, keys)
+    def attend(self, scores: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
         padding = where_padding(scores, valid_lens)
         highest = scores.masked_fill(padding, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
         powers = (scores - highest.detach()).masked_fill(padding, -math.inf).exp()
@@ -249,149 +252,94 @@ def test_a_fully_masked_example_gets_zeros(layer_of: Function) -> None:
     assert (output[0] == 0).all()
 
 
-@task.bug(
+task.bug(
+    "no tanh",
+    "w_v is applied to the plain sum of W_q q and W_k k, without `tanh`.",
     symptom="Two different queries give the same weights.",
     origin="the book's own first draft",
     fix="put `torch.tanh` around the sum: without it, the query's term adds the same number to "
     "each score of its row, and the softmax cancels this.",
-)
-class no_tanh(Layer):
-    """w_v is applied to the plain sum of W_q q and W_k k, without `tanh`."""
+)(in_steps(score=lambda layer, *both: layer.add(*both) @ layer.w_v.weight[0]))
 
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        both: Tensor = self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None]
-        return both @ self.w_v.weight[0]
-
-
-@task.bug(
+task.bug(
+    "matrices swapped",
+    "W_k is applied to the queries and W_q to the keys: it runs only if their sizes are equal.",
     symptom="It trained well until queries and keys had different sizes; now it crashes.",
     origin="the book's own first draft",
     fix="W_q belongs to the queries, W_k to the keys.",
-)
-class matrices_swapped(Layer):
-    """W_k is applied to the queries and W_q to the keys: it runs only if their sizes are equal."""
+)(in_steps(project=lambda layer, queries, keys: (layer.W_k(queries), layer.W_q(keys))))
 
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        hidden = torch.tanh(self.W_k(queries)[:, :, None] + self.W_q(keys)[:, None])
-        return hidden @ self.w_v.weight[0]
+task.bug(
+    "one matrix for both",
+    "W_k is applied to both queries and keys, and W_q is never used.",
+    symptom="One of the three matrices never gets a gradient.",
+    fix="apply W_q to the queries.",
+)(in_steps(project=lambda layer, queries, keys: (layer.W_k(queries), layer.W_k(keys))))
 
-
-@task.bug(
-    symptom="One of the three matrices never gets a gradient.", fix="apply W_q to the queries."
-)
-class one_matrix_for_both(Layer):
-    """W_k is applied to both queries and keys, and W_q is never used."""
-
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        hidden = torch.tanh(self.W_k(queries)[:, :, None] + self.W_k(keys)[:, None])
-        return hidden @ self.w_v.weight[0]
-
-
-@task.bug(
+task.bug(
+    "softmax over the queries",
+    "the softmax is taken over the queries.",
     symptom="With a single query each value gets the full weight: the output is their sum.",
     origin="the book's own first draft, without lengths",
     fix="take the softmax over the keys, the last axis: `dim=-1`.",
-)
-class softmax_over_the_queries(Layer):
-    """the softmax is taken over the queries."""
+)(in_steps(weigh=lambda _layer, scores, lens: fill(scores.softmax(1), lens, 0)))
 
-    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return scores.softmax(1).masked_fill(where_padding(scores, valid_lens), 0)
-
-
-@task.bug(
+task.bug(
+    "divided by the root",
+    "the scores are divided by √num_hiddens, as those of the dot product would be.",
     symptom="All weights are nearly equal; with more hidden units, they differ even less.",
     fix="leave the scores as they are: only a dot product is divided by a root.",
-)
-class divided_by_the_root(Layer):
-    """the scores are divided by √num_hiddens, as those of the dot product would be."""
+)(in_steps(score=lambda layer, *both: Layer.score(layer, *both) / layer.w_v.in_features**0.5))
 
-    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return super().weigh(scores / math.sqrt(self.w_v.in_features), valid_lens)
-
-
-@task.bug(
+task.bug(
+    "padding is seen",
+    "`valid_lens` is never used, so padding takes part.",
     symptom="More padding in the batch changes the output.",
     fix="fill the scores of padding with -inf before the softmax.",
-)
-class padding_is_seen(Layer):
-    """`valid_lens` is never used, so padding takes part."""
+)(in_steps(weigh=lambda _layer, scores, _lens: scores.softmax(-1)))
 
-    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-        del valid_lens
-        return scores.softmax(-1)
-
-
-@task.bug(
+task.bug(
+    "padding scores zero",
+    "the scores of padding are filled with 0, which is not a low score.",
     symptom="A third of the attention goes to padding.",
     origin="the book's own first draft",
     fix="fill with -inf: a score of 0 is an ordinary score.",
-)
-class padding_scores_zero(Layer):
-    """the scores of padding are filled with 0, which is not a low score."""
+)(in_steps(weigh=lambda _layer, scores, lens: fill(scores, lens, 0).softmax(-1)))
 
-    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return scores.masked_fill(where_padding(scores, valid_lens), 0).softmax(-1)
-
-
-@task.bug(
+task.bug(
+    "eight hidden units",
+    "a matrix is made for 8 hidden units, whatever `num_hiddens` is.",
     symptom="It works in the book's example; with 16 hidden units it crashes.",
     origin="the book's own first draft",
     fix="write `num_hiddens` instead of 8: `nn.Linear(num_hiddens, 1, bias=False)`.",
-)
-class eight_hidden_units(Layer):
-    """a matrix is made for 8 hidden units, whatever `num_hiddens` is."""
+)(in_steps(sizes=lambda _layer, key_size, query_size, _hiddens: (key_size, query_size, 8)))
 
-    def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
-        super().__init__(key_size, query_size, num_hiddens)
-        self.w_v = nn.Linear(8, 1, bias=False)
-
-
-@task.bug(
+task.bug(
+    "two numbers each",
+    "`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` are.",
     symptom="It works in the book's example; with longer keys it crashes.",
     origin="the book's own first draft",
     fix="write `nn.Linear(key_size, …)` and `nn.Linear(query_size, …)`.",
-)
-class two_numbers_each(Layer):
-    """`W_q` or `W_k` takes vectors of 2 numbers, whatever `query_size` and `key_size` are."""
+)(in_steps(sizes=lambda _layer, _key_size, _query_size, num_hiddens: (2, 2, num_hiddens)))
 
-    def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
-        super().__init__(key_size, query_size, num_hiddens)
-        self.W_k = nn.Linear(2, num_hiddens, bias=False)
-        self.W_q = nn.Linear(2, num_hiddens, bias=False)
-
-
-@task.bug(
+task.bug(
+    "sizes swapped",
+    "`W_k` is made for vectors of query_size numbers, and `W_q` for those of key_size numbers.",
     symptom="It works while queries and keys have the same size, and crashes otherwise.",
     fix="W_k takes `key_size` numbers and W_q takes `query_size`.",
-)
-class sizes_swapped(Layer):
-    """`W_k` is made for vectors of query_size numbers, and `W_q` for those of key_size numbers."""
+)(in_steps(sizes=lambda _layer, key_size, query_size, hiddens: (query_size, key_size, hiddens)))
 
-    def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
-        super().__init__(query_size, key_size, num_hiddens)
-
-
-@task.bug(
+task.bug(
+    "every axis of one goes",
+    "`squeeze()` is called without an axis: it also removes the queries' axis if its size is 1.",
     symptom="It works in training; a single query, as in decoding, gives a wrong shape.",
     fix="name the axis to remove: `scores.squeeze(-1)`.",
-)
-class every_axis_of_one_goes(Layer):
-    """`squeeze()` is called without an axis: it also removes the queries' axis if its size is 1."""
+)(in_steps(score=lambda layer, *both: layer.w_v(layer.add(*both).tanh()).squeeze()))
 
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        hidden = torch.tanh(self.W_q(queries)[:, :, None] + self.W_k(keys)[:, None])
-        scores: Tensor = self.w_v(hidden).squeeze()
-        return scores
-
-
-@task.bug(
+task.bug(
+    "nothing seen is nan",
+    "padding is filled with -inf, and an example that is all padding gets no special handling.",
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
     fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
-)
-class nothing_seen_is_nan(Layer):
-    """padding is filled with -inf, and an example that is all padding gets no special handling."""
-
-    def weigh(self, scores: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return scores.masked_fill(where_padding(scores, valid_lens), -math.inf).softmax(-1)
+)(in_steps(weigh=lambda _layer, scores, lens: fill(scores, lens, -math.inf).softmax(-1)))

@@ -155,11 +155,12 @@ def in_steps(
     project: Function = lambda queries, keys, W_q, W_k: (queries @ W_q.T, keys @ W_k.T),
     add: Function = sums_of_pairs,
     activate: Function = torch.tanh,
+    weigh: Function = torch.matmul,
 ) -> Function:
     """Correct code, of which a bug changes one step."""
 
     def written(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-        scores: Tensor = activate(add(*project(queries, keys, W_q, W_k))) @ w_v
+        scores: Tensor = weigh(activate(add(*project(queries, keys, W_q, W_k))), w_v)
         return scores
 
     return written
@@ -217,15 +218,12 @@ task.bug(
     fix="take `torch.tanh`, which goes from -1 to 1; the sigmoid goes from 0 to 1.",
 )(in_steps(activate=torch.sigmoid))
 
-
-@task.bug(
+task.bug(
+    "tanh after w v",
+    "`tanh` is applied to the finished score, after w_v.",
     symptom="All scores lie between -1 and 1, so no weight becomes large.",
     fix="put `tanh` around W_q q + W_k k, then multiply by w_v.",
-)
-def tanh_after_w_v(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    """`tanh` is applied to the finished score, after w_v."""
-    return (sums_of_pairs(queries @ W_q.T, keys @ W_k.T) @ w_v).tanh()
-
+)(in_steps(activate=lambda sums: sums, weigh=lambda sums, w_v: (sums @ w_v).tanh()))
 
 task.bug(
     "tanh of each",
@@ -248,17 +246,12 @@ task.bug(
     fix="add both terms: a model can learn with a difference, too, but its weights are others.",
 )(in_steps(add=lambda q, k: sums_of_pairs(-q, k)))
 
-
-@task.bug(
+task.bug(
+    "divided by the root",
+    "the scores are divided by √num_hiddens, as those of the dot product would be.",
     symptom="All weights are nearly equal; with more hidden units, they differ even less.",
     fix="leave the scores as they are: only a dot product is divided by a root.",
-)
-def divided_by_the_root(
-    queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
-) -> Tensor:
-    """the scores are divided by √num_hiddens, as those of the dot product would be."""
-    return sums_of_pairs(queries @ W_q.T, keys @ W_k.T).tanh() @ w_v / math.sqrt(len(w_v))
-
+)(in_steps(weigh=lambda hidden, w_v: hidden @ w_v / math.sqrt(len(w_v))))
 
 task.bug(
     "queries and keys change places",

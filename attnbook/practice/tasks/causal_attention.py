@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.example_inputs import normal
-from attnbook.practice.reference_steps import scale
+from attnbook.practice.example_inputs import normal, with_dtype
+from attnbook.practice.reference_steps import past, scale
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -41,17 +41,19 @@ task = Task(
 Inputs = tuple[Tensor, Tensor, Tensor]
 
 
-task.case("as many queries as keys")(
-    lambda: (normal(2, 7, 3), normal(2, 7, 3, seed=1), normal(2, 7, 5))
-)
+def _inputs(num_queries: int, num_keys: int, size: int, value_size: int, batch: int = 2) -> Inputs:
+    """Numbers without a pattern; as many keys as queries are not the same as these."""
+    keys = normal(batch, num_keys, size, seed=int(num_keys == num_queries))
+    return normal(batch, num_queries, size), keys, normal(batch, num_keys, value_size)
+
+
+task.case("as many queries as keys")(lambda: _inputs(7, 7, 3, 5))
 task.case("all sizes are 3")(
     lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2))
 )
-task.case("fewer queries than keys")(lambda: (normal(2, 3, 5), normal(2, 7, 5), normal(2, 7, 11)))
-task.case("one query and six keys")(lambda: (normal(2, 1, 5), normal(2, 6, 5), normal(2, 6, 3)))
-task.case("one query and one key")(
-    lambda: (normal(2, 1, 5), normal(2, 1, 5, seed=1), normal(2, 1, 3))
-)
+task.case("fewer queries than keys")(lambda: _inputs(3, 7, 5, 11))
+task.case("one query and six keys")(lambda: _inputs(1, 6, 5, 3))
+task.case("one query and one key")(lambda: _inputs(1, 1, 5, 3))
 
 
 @task.case("scores of 1024 and of -1024")
@@ -71,12 +73,8 @@ def _() -> Inputs:
 task.case("inputs that are not contiguous")(
     lambda: (normal(2, 5, 3).mT, normal(2, 5, 7).mT, normal(2, 11, 7).mT)
 )
-task.case("half precision")(
-    lambda: (normal(2, 5, 3).half(), normal(2, 7, 3).half(), normal(2, 7, 11).half())
-)
-task.case("double precision")(
-    lambda: (normal(2, 5, 3).double(), normal(2, 7, 3).double(), normal(2, 7, 11).double())
-)
+task.case("half precision")(lambda: with_dtype(torch.half, *_inputs(5, 7, 3, 11)))
+task.case("double precision")(lambda: with_dtype(torch.double, *_inputs(5, 7, 3, 11)))
 
 
 @task.case("a hidden score far above those that are seen")
@@ -86,9 +84,7 @@ def _() -> Inputs:
     return queries, keys, normal(1, 3, 5)
 
 
-task.case("6 examples of 70 queries, 131 keys")(
-    lambda: (normal(6, 70, 5), normal(6, 131, 5), normal(6, 131, 7))
-)
+task.case("6 examples of 70 queries, 131 keys")(lambda: _inputs(70, 131, 5, 7, batch=6))
 
 
 @task.solution("it is the book's own, in its three stages.")
@@ -110,9 +106,8 @@ def prefix_by_prefix(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.solution("torch's own function takes a boolean mask, where True = visible, as here.")
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    return F.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=visible_keys(queries, keys)
-    )
+    mask = past(queries.shape[1], keys.shape[1])
+    return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
 
 
 @task.solution("it adds a mask of 0 and -inf; each query has a visible key, so no row is all -inf.")
@@ -129,12 +124,6 @@ def filled_up_to_a_square(queries: Tensor, keys: Tensor, values: Tensor) -> Tens
     missing = keys.shape[1] - queries.shape[1]
     padded = F.pad(queries, (0, 0, missing, 0))
     return F.scaled_dot_product_attention(padded, keys, values, is_causal=True)[:, missing:]
-
-
-def visible_keys(queries: Tensor, keys: Tensor, diagonal: int = 0) -> Tensor:
-    """True = visible; another diagonal is wrong."""
-    ones = torch.ones(queries.shape[1], keys.shape[1], dtype=torch.bool)
-    return ones.tril(diagonal=keys.shape[1] - queries.shape[1] + diagonal)
 
 
 @task.test
@@ -166,47 +155,48 @@ def test_a_single_query_gets_the_same_output_as_the_last_of_all(function: Functi
     assert torch.allclose(function(queries[:, -1:], keys, values), whole[:, -1:], atol=1e-5)
 
 
-def _attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    return scale(queries, keys).masked_fill(~mask, -math.inf).softmax(-1) @ values
+def in_steps(
+    mask: Function = past,
+    weigh: Function = lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-1),
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        visible = mask(queries.shape[1], keys.shape[1])
+        output: Tensor = weigh(scale(queries, keys), visible) @ values
+        return output
+
+    return written
 
 
-@task.bug(
+task.bug(
+    "nothing is hidden",
+    "there is no mask, so each query sees all keys.",
     symptom="The training loss falls to nearly 0, but the generated text is nonsense.",
     fix="hide what comes after: fill these scores with -inf before the softmax.",
-)
-def nothing_is_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """there is no mask, so each query sees all keys."""
-    return scale(queries, keys).softmax(-1) @ values
+)(in_steps(weigh=lambda scores, _mask: scores.softmax(-1)))
 
-
-@task.bug(
+task.bug(
+    "next key visible",
+    "each query sees the key after its own position, too.",
     symptom="The training loss is far too low.",
     fix="stop at the query's own position: the next token is the one to predict.",
-)
-def next_key_visible(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """each query sees the key after its own position, too."""
-    return _attend(queries, keys, values, visible_keys(queries, keys, 1))
+)(in_steps(mask=lambda m, n: past(m, n, 1)))
 
-
-@task.bug(
+task.bug(
+    "own position hidden",
+    "each query attends only to the keys before its own position, so the first one has none.",
     symptom="The first output is NaN.",
-    fix=(
-        "compare with `<=`, or hide only `triu(diagonal=1)`: a query attends to its own position."
-    ),
-)
-def own_position_hidden(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """each query attends only to the keys before its own position, so the first one has none."""
-    return _attend(queries, keys, values, visible_keys(queries, keys, -1))
+    fix="compare with `<=`, or hide only `triu(diagonal=1)`: a query attends to its own position.",
+)(in_steps(mask=lambda m, n: past(m, n, -1)))
 
-
-@task.bug(
+task.bug(
+    "past hidden in place of the future",
+    "the mask's True and False are exchanged, and it hides what should be visible.",
     symptom="The last output is NaN, and the others are averages of later values.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="fill where the mask is False: `masked_fill(~mask, …)`, if True = visible.",
-)
-def past_hidden_in_place_of_the_future(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the mask's True and False are exchanged, and it hides what should be visible."""
-    return _attend(queries, keys, values, ~visible_keys(queries, keys))
+)(in_steps(mask=lambda *numbers: ~past(*numbers)))
 
 
 @task.bug(
@@ -221,33 +211,30 @@ def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return (values.cumsum(1) / counts)[:, -queries.shape[1] :]
 
 
-@task.bug(
+task.bug(
+    "masked after the softmax",
+    "the future's weights are set to 0 after the softmax, so the others sum to less than 1.",
     symptom="The earlier an output, the smaller it is.",
     fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
-)
-def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the future's weights are set to 0 after the softmax, so the others sum to less than 1."""
-    return (scale(queries, keys).softmax(-1) * visible_keys(queries, keys)) @ values
+)(in_steps(weigh=lambda scores, mask: scores.softmax(-1) * mask))
 
-
-@task.bug(
+task.bug(
+    "ones and zeros added",
+    "a mask of 1.0 and 0.0 is added to the scores, which favours the past and hides nothing.",
     symptom="The mask changes the outputs a little, and hides nothing.",
     origin="read in code that adds such a mask to the scores",
     fix="pass a boolean mask, or add 0 and -inf.",
-)
-def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """a mask of 1.0 and 0.0 is added to the scores, which favours the past and hides nothing."""
-    return (scale(queries, keys) + visible_keys(queries, keys)).softmax(-1) @ values
+)(in_steps(weigh=lambda scores, mask: (scores + mask).softmax(-1)))
 
 
 @task.bug(
     symptom="Some outputs are NaN once a hidden key scores over 100 above the visible ones.",
     origin="LLMs-from-scratch, there as a step on the way",
-    fix=("mask the scores, before the softmax: after it, the visible keys' weights may all be 0."),
+    fix="mask the scores, before the softmax: after it, the visible keys' weights may all be 0.",
 )
 def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the mask comes after the softmax, and rows are divided by their sum, which may be 0."""
-    weights = scale(queries, keys).softmax(-1) * visible_keys(queries, keys)
+    weights = scale(queries, keys).softmax(-1) * past(queries.shape[1], keys.shape[1])
     return weights / weights.sum(-1, keepdim=True) @ values
 
 
@@ -268,29 +255,23 @@ def counted_from_the_first_key(queries: Tensor, keys: Tensor, values: Tensor) ->
 )
 def first_query_sees_the_third_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """the first query attends to the third key, through a hole in the mask."""
-    mask = visible_keys(queries, keys)
+    mask = past(queries.shape[1], keys.shape[1])
     mask[0, min(2, keys.shape[1] - 1)] = True
-    return _attend(queries, keys, values, mask)
+    return scale(queries, keys).masked_fill(~mask, -math.inf).softmax(-1) @ values
 
 
-@task.bug(
+task.bug(
+    "neighbours see each other",
+    "positions are masked in blocks of two, and the first of a block attends to the second.",
     symptom="A test that changes the last of three tokens finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
     fix="compare positions as they are, not the numbers of the blocks that they lie in.",
-)
-def neighbours_see_each_other(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """positions are masked in blocks of two, and the first of a block attends to the second."""
-    blocks = torch.arange(keys.shape[1]) // 2
-    return _attend(queries, keys, values, blocks <= blocks[-queries.shape[1] :, None])
+)(in_steps(mask=lambda m, n: torch.arange(n) // 2 <= torch.arange(n - m, n)[:, None] // 2))
 
-
-@task.bug(
+task.bug(
+    "first four see the next key",
+    "the first four queries attend to the key after their own position.",
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
     fix="hide every key after each query's own position, from the first query on.",
-)
-def first_four_see_the_next_key(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the first four queries attend to the key after their own position."""
-    mask = visible_keys(queries, keys, 1)
-    mask[4:] = visible_keys(queries, keys)[4:]
-    return _attend(queries, keys, values, mask)
+)(in_steps(mask=lambda m, n: torch.cat([past(m, n, 1)[:4], past(m, n)[4:]])))

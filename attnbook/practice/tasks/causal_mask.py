@@ -108,64 +108,59 @@ def test_the_mask_is_boolean(function: Function) -> None:
     assert function(5, 5).dtype == torch.bool
 
 
-@task.bug(
+task.bug(
+    "counted from the first key",
+    "the queries are placed at the first positions of the keys, but they are at the last.",
     symptom="With cached keys, each new token attends to the first token only.",
     origin="pytorch#108108, executorch#21749: `is_causal=True` of PyTorch's SDPA",
     fix="move the diagonal: `tril(diagonal=num_keys - num_queries)`.",
-)
-def counted_from_the_first_key(num_queries: int, num_keys: int) -> Tensor:
-    """the queries are placed at the first positions of the keys, but they are at the last."""
-    return torch.ones(num_queries, num_keys).tril().bool()
+)(lambda num_queries, num_keys: torch.ones(num_queries, num_keys).tril().bool())
 
-
-@task.bug(
-    symptom=(
-        "The mask of a whole text is right, but with cached keys some queries attend to no key at "
-        "all."
-    ),
+task.bug(
+    "diagonal of the wrong sign",
+    "the diagonal is moved by num_queries - num_keys, which is down instead of up.",
+    symptom="The mask of a whole text is right, but with cached keys some queries attend to no key "
+    "at all.",
     fix="reverse the difference: a diagonal above the main one has a positive number, "
     "`num_keys - num_queries`.",
+)(
+    lambda num_queries, num_keys: (
+        torch.ones(num_queries, num_keys).tril(num_queries - num_keys).bool()
+    )
 )
-def diagonal_of_the_wrong_sign(num_queries: int, num_keys: int) -> Tensor:
-    """the diagonal is moved by num_queries - num_keys, which is down instead of up."""
-    return torch.ones(num_queries, num_keys).tril(diagonal=num_queries - num_keys).bool()
 
-
-@task.bug(
+task.bug(
+    "own position hidden",
+    "each query attends to the keys before its own position, but not to its own key.",
     symptom="The first row of weights is NaN, or zeros.",
     fix="compare with `<=`: a query attends to its own position.",
-)
-def own_position_hidden(num_queries: int, num_keys: int) -> Tensor:
-    """each query attends to the keys before its own position, but not to its own key."""
-    return past(num_queries, num_keys, -1)
+)(lambda num_queries, num_keys: past(num_queries, num_keys, -1))
 
-
-@task.bug(
+task.bug(
+    "next key visible",
+    "each query sees the key after its own position, too.",
     symptom="The training loss falls to nearly 0, but the generated text is nonsense.",
     fix="stop at the query's own position: the next token is the one to predict.",
-)
-def next_key_visible(num_queries: int, num_keys: int) -> Tensor:
-    """each query sees the key after its own position, too."""
-    return past(num_queries, num_keys, 1)
+)(lambda num_queries, num_keys: past(num_queries, num_keys, 1))
 
-
-@task.bug(
+task.bug(
+    "true means hidden",
+    "what is hidden is True, and what is visible False.",
     symptom="The model cheats: it attends to what it has to predict, and not to earlier tokens.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="invert it with `~`: here True = visible, elsewhere True may mean hidden.",
-)
-def true_means_hidden(num_queries: int, num_keys: int) -> Tensor:
-    """what is hidden is True, and what is visible False."""
-    return ~past(num_queries, num_keys)
+)(lambda num_queries, num_keys: ~past(num_queries, num_keys))
 
-
-@task.bug(
+task.bug(
+    "only the future visible",
+    "the triangle is the upper one, so each query attends to its own position and the future.",
     symptom="The first query attends to everything, the last one only to itself.",
     fix="take `tril`, the lower triangle: what comes before is on the left.",
+)(
+    lambda num_queries, num_keys: (
+        torch.ones(num_queries, num_keys).triu(num_keys - num_queries).bool()
+    )
 )
-def only_the_future_visible(num_queries: int, num_keys: int) -> Tensor:
-    """the triangle is the upper one, so each query attends to its own position and the future."""
-    return torch.ones(num_queries, num_keys).triu(diagonal=num_keys - num_queries).bool()
 
 
 @task.bug(
@@ -177,25 +172,21 @@ def only_the_own_position_visible(num_queries: int, num_keys: int) -> Tensor:
     return torch.arange(num_keys) == positions_of_queries(num_queries, num_keys)
 
 
-@task.bug(
+task.bug(
+    "ones and zeros",
+    "the mask holds the numbers 1.0 and 0.0, where True and False belong.",
     symptom="Added to the scores, it hides nothing.",
     origin="read in code that adds such a mask to the scores",
     fix="make it boolean: `dtype=torch.bool`, or `mask == 1`.",
-)
-def ones_and_zeros(num_queries: int, num_keys: int) -> Tensor:
-    """the mask holds the numbers 1.0 and 0.0, where True and False belong."""
-    return past(num_queries, num_keys).float()
+)(lambda num_queries, num_keys: past(num_queries, num_keys).float())
 
-
-@task.bug(
+task.bug(
+    "numbers to be added",
+    "the mask holds 0 and -inf, to be added to scores, where True and False belong.",
     symptom="`masked_fill` refuses it; added to the scores, it works.",
     origin="a common mistake; torch's `generate_square_subsequent_mask` makes such a mask",
     fix="leave it boolean; code that adds a mask to scores can convert it.",
-)
-def numbers_to_be_added(num_queries: int, num_keys: int) -> Tensor:
-    """the mask holds 0 and -inf, to be added to scores, where True and False belong."""
-    hidden = ~past(num_queries, num_keys)
-    return torch.zeros(num_queries, num_keys).masked_fill(hidden, -math.inf)
+)(lambda num_queries, num_keys: torch.where(past(num_queries, num_keys), 0.0, -math.inf))
 
 
 @task.bug(
@@ -259,12 +250,11 @@ def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
 
 
 @by_hand.bug(
+    "counted from the first key",
     fix="count query and key from the same end: the query is at position "
-    "`query + num_keys - num_queries`, and the key at position `key`."
+    "`query + num_keys - num_queries`, and the key at position `key`.",
 )
-def counted_from_the_first_key_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int
-) -> bool:
+def not_moved(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key <= query
 
 
@@ -299,10 +289,8 @@ def only_the_future_visible_by_hand(query: int, key: int, num_queries: int, num_
     return key >= query + num_keys - num_queries
 
 
-@by_hand.bug()
-def only_the_own_position_visible_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int
-) -> bool:
+@by_hand.bug("only the own position visible")
+def only_the_own_position(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key == query + num_keys - num_queries
 
 

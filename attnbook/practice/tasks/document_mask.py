@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 import attnbook
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Task
 
 task = Task(
@@ -114,82 +115,70 @@ def _same(documents: Tensor) -> Tensor:
 
 
 def _past(documents: Tensor) -> Tensor:
-    positions = torch.arange(documents.shape[1])
-    return positions[:, None] >= positions
+    return past(documents.shape[1], documents.shape[1])
 
 
-@task.bug(
+def _visible(documents: Tensor) -> Tensor:
+    return _same(documents) & _past(documents)
+
+
+task.bug(
+    "earlier documents leak",
+    "only the future is hidden, and a query attends to all earlier documents.",
     symptom="A document's output changes when another one is packed before it.",
     origin="transformers#46634",
     fix="compare the document of the query with the key's, too.",
-)
-def earlier_documents_leak(documents: Tensor) -> Tensor:
-    """only the future is hidden, and a query attends to all earlier documents."""
-    return _past(documents).expand(len(documents), -1, -1)
+)(lambda documents: _past(documents).expand(len(documents), -1, -1))
 
-
-@task.bug(
+task.bug(
+    "the future is seen",
+    "documents are separated, and within each the future is visible.",
     symptom="The loss is far too low: each token attends to the next one.",
     fix="hide the keys after the query, too.",
-)
-def the_future_is_seen(documents: Tensor) -> Tensor:
-    """documents are separated, and within each the future is visible."""
-    return _same(documents)
+)(_same)
 
-
-@task.bug(
+task.bug(
+    "documents with lower numbers leak",
+    "documents are compared with `<=`, and those with lower numbers are visible.",
     symptom="The first document is right; later ones attend to earlier ones, in some batches only.",
     fix="compare with `==`: a lower number is another document, too.",
-)
-def documents_with_lower_numbers_leak(documents: Tensor) -> Tensor:
-    """documents are compared with `<=`, and those with lower numbers are visible."""
-    return (documents[:, None, :] <= documents[:, :, None]) & _past(documents)
+)(lambda documents: (documents[:, None] <= documents[:, :, None]) & _past(documents))
 
-
-@task.bug(
+task.bug(
+    "true where it is hidden",
+    "`True` marks what is hidden.",
     symptom="Each token attends to exactly what should be hidden.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
     fix="return True for what is visible.",
-)
-def true_where_it_is_hidden(documents: Tensor) -> Tensor:
-    """`True` marks what is hidden."""
-    return ~(_same(documents) & _past(documents))
+)(lambda documents: ~_visible(documents))
 
-
-@task.bug(
+task.bug(
+    "the first examples documents for all",
+    "the documents of the first example are used for all of them.",
     symptom="It is right for a batch of one; in larger batches documents leak.",
     fix="keep the batch axis: each example has its own documents.",
-)
-def the_first_examples_documents_for_all(documents: Tensor) -> Tensor:
-    """the documents of the first example are used for all of them."""
-    return (_same(documents[:1]) & _past(documents)).expand(len(documents), -1, -1)
+)(lambda documents: _visible(documents[:1]).expand(len(documents), -1, -1))
 
-
-@task.bug(
+task.bug(
+    "the past is hidden",
+    "queries and keys are exchanged: the past is hidden, and the future visible.",
     symptom="Each token attends to what comes after it, up to its document's end.",
     fix="let rows be queries and columns be keys: the lower triangle is visible.",
-)
-def the_past_is_hidden(documents: Tensor) -> Tensor:
-    """queries and keys are exchanged: the past is hidden, and the future visible."""
-    return (_same(documents) & _past(documents)).transpose(1, 2)
+)(lambda documents: _visible(documents).mT)
 
-
-@task.bug(
+task.bug(
+    "hides the query itself",
+    "a query does not see its own position.",
     symptom="The first token of each document gives NaN.",
     fix="a query attends to itself: compare positions with `<=`.",
-)
-def hides_the_query_itself(documents: Tensor) -> Tensor:
-    """a query does not see its own position."""
-    return _same(documents) & _past(documents) & ~torch.eye(documents.shape[1], dtype=torch.bool)
+)(lambda documents: _visible(documents).tril(-1))
 
-
-@task.bug(
+task.bug(
+    "document 0 is taken for padding",
+    "the keys of document 0 are hidden, as if 0 were padding.",
     symptom="One document of each batch is never learned, and its rows are NaN.",
     fix="hide no key because of its number: 0 is a document like any other.",
-)
-def document_0_is_taken_for_padding(documents: Tensor) -> Tensor:
-    """the keys of document 0 are hidden, as if 0 were padding."""
-    return _same(documents) & _past(documents) & (documents != 0)[:, None, :]
+)(lambda documents: _visible(documents) & (documents != 0)[:, None])
 
 
 @task.bug(

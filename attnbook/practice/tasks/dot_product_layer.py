@@ -8,14 +8,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import attnbook
-from attnbook.practice.example_inputs import lengths, normal, of_thousands
+from attnbook.practice.example_inputs import lengths, normal, of_thousands, with_dtype
 from attnbook.practice.reference_steps import scale, weigh
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
-SHARE = 0.2
-
-
-"""Of weights dropped, in the case that checks what is drawn."""
+SHARE = 0.2  # of weights dropped, in the case that checks what is drawn
 
 
 def _as_function(written: Function) -> Function:
@@ -54,19 +51,11 @@ def _drawn(output: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     return facts, torch.isclose(one, other).all()
 
 
-def _each_is_dropped_or_scaled(output: Tensor, *_: Any) -> bool:  # noqa: ANN401 - a case's arguments
-    return output.dtype != torch.bool or bool(output.all())
-
-
-def _weights_are_dropped(output: Tensor, same: Tensor, *_: Any) -> bool:  # noqa: ANN401
-    return output.dtype != torch.bool or bool(same)
-
-
-def _weights_are_detached(_output: Tensor, weights: Tensor, *_: Any) -> bool:  # noqa: ANN401
+def _weights_are_detached(_output: Tensor, weights: Tensor, *_: object) -> bool:
     return not weights.requires_grad
 
 
-def _weights_sum_to_one(output: Tensor, weights: Tensor, *_: Any) -> bool:  # noqa: ANN401
+def _weights_sum_to_one(output: Tensor, weights: Tensor, *_: object) -> bool:
     if output.dtype == torch.bool or weights.isnan().any():
         return True  # NaN is reported as such
     return rows_sum_to_one(weights)
@@ -101,51 +90,41 @@ task = Task(
         Law(
             "With dropout 0.2, each weight should become 0 with probability 0.2, independently of "
             "the others, or else 1.25 times as large. This is not so here.",
-            _each_is_dropped_or_scaled,
+            lambda output, *_: output.dtype != torch.bool or bool(output.all()),
         ),
         Law(
             "With dropout 0.2, two equal columns of values give different outputs: whole weights "
             "should be dropped.",
-            _weights_are_dropped,
+            lambda output, same, *_: output.dtype != torch.bool or bool(same),
         ),
     ),
     as_function=_as_function,
 )
 
 
-def _inputs() -> tuple[Tensor, Tensor, Tensor]:
-    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
+def _inputs(*rest: Any) -> tuple[Any, ...]:  # noqa: ANN401 - what a call takes
+    return normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11), *rest
 
 
-task.case("training, with dropout 0")(lambda: (*_inputs(), lengths(4, 2), 0.0, True))
-task.case("eval")(lambda: (*_inputs(), lengths(4, 2)))
+task.case("training, with dropout 0")(lambda: _inputs(lengths(4, 2), 0.0, True))
+task.case("eval")(lambda: _inputs(lengths(4, 2)))
 task.case("eval, without lengths")(_inputs)
 task.case("all sizes are 3")(
     lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2))
 )
-task.case("training, with a dropout of all weights")(lambda: (*_inputs(), lengths(4, 2), 1.0, True))
-
-
-@task.case("training, with a dropout of a fifth of the weights", gradients=False)
-def _() -> tuple[Any, ...]:
-    both = torch.eye(97).repeat(2, 1, 2)
-    return normal(2, 89, 7), normal(2, 97, 7), both, None, SHARE, True
-
-
-task.case("eval, with a dropout that must do nothing")(
-    lambda: (*_inputs(), lengths(4, 2), 1.0, False)
+task.case("training, with a dropout of all weights")(lambda: _inputs(lengths(4, 2), 1.0, True))
+task.case("training, with a dropout of a fifth of the weights", gradients=False)(
+    lambda: (normal(2, 89, 7), normal(2, 97, 7), torch.eye(97).repeat(2, 1, 2), None, SHARE, True)
 )
-
-
-@task.case("a second call of the same layer")
-def _() -> tuple[Any, ...]:
-    earlier = (normal(2, 3, 7, seed=1), *_inputs()[1:], lengths(3, 5))
-    return *_inputs(), lengths(4, 2), 0.0, False, earlier
-
-
-task.case("an example that may see nothing")(lambda: (*_inputs(), lengths(0, 4)))
-task.case("half precision")(lambda: (*(each.half() for each in _inputs()), lengths(4, 2)))
-task.case("double precision")(lambda: (*(each.double() for each in _inputs()), lengths(4, 2)))
+task.case("eval, with a dropout that must do nothing")(lambda: _inputs(lengths(4, 2), 1.0, False))
+task.case("a second call of the same layer")(
+    lambda: _inputs(
+        lengths(4, 2), 0.0, False, (normal(2, 3, 7, seed=1), *_inputs(lengths(3, 5))[1:])
+    )
+)
+task.case("an example that may see nothing")(lambda: _inputs(lengths(0, 4)))
+task.case("half precision")(lambda: with_dtype(torch.half, *_inputs(lengths(4, 2))))
+task.case("double precision")(lambda: with_dtype(torch.double, *_inputs(lengths(4, 2))))
 task.case("scores of 1024 and of -1024 that are seen, and padding")(
     lambda: (*of_thousands(), lengths(3))
 )
@@ -158,39 +137,50 @@ def _() -> tuple[Any, ...]:
 
 
 class Layer(nn.Module):
-    """What the layers below have in common: each overrides one step, correctly or with a bug."""
+    """Correct steps: each layer below overrides one, correctly or with a bug."""
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.attention_weights: Tensor | None = None
 
+    @property
+    def share(self) -> float:
+        return self.dropout.p if self.training else 0.0
+
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
     ) -> Tensor:
         weights = self.weigh(queries, keys, valid_lens)
-        self.store(weights)
-        return self.drop(weights) @ values
+        self.attention_weights = self.detach(weights, queries, keys)
+        return self.pool(weights, values)
 
     def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return weigh(scale(queries, keys), valid_lens)
+        return weigh(self.score(queries, keys), valid_lens)
 
-    def store(self, weights: Tensor) -> None:
-        self.attention_weights = weights.detach()
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        return scale(queries, keys)
+
+    def detach(self, weights: Tensor, *_: Tensor) -> Tensor:
+        return weights.detach()
+
+    def pool(self, weights: Tensor, values: Tensor) -> Tensor:
+        return self.drop(weights) @ values
 
     def drop(self, weights: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(weights)
         return dropped
 
 
-@task.solution("it is the book's own.")
-class the_package(attnbook.DotProductAttention):
-    pass
+def in_steps(**steps: Function) -> Function:
+    """Override steps of the layer."""
+    return type("DotProductAttention", (Layer,), steps)
 
 
-@task.solution("nn.Dropout knows by itself whether it is in training.")
-class with_a_dropout_layer(Layer):
-    pass
+task.solution("it is the book's own.", name="the package")(attnbook.DotProductAttention)
+task.solution("nn.Dropout knows by itself whether it is in training.", name="with a dropout layer")(
+    Layer
+)
 
 
 @task.solution("`F.dropout` gets `training=self.training`, and does nothing in eval.")
@@ -202,9 +192,8 @@ class with_a_dropout_function(Layer):
 @task.solution("it draws at random which weights stay; with dropout 1 none stays.")
 class drawing_for_itself(Layer):
     def drop(self, weights: Tensor) -> Tensor:
-        share = self.dropout.p if self.training else 0.0
-        stay = torch.rand(weights.shape) >= share
-        return torch.where(stay, weights / max(1 - share, 1e-3), 0)
+        stay = torch.rand(weights.shape) >= self.share
+        return torch.where(stay, weights / max(1 - self.share, 1e-3), 0)
 
 
 @task.solution("it takes one example after the other, without its padding.")
@@ -264,84 +253,49 @@ def test_a_call_changes_no_state(layer_of: Function) -> None:
     assert not layer.attention_weights.requires_grad
 
 
-@task.bug(
+task.bug(
+    "kept weights know no mask",
+    "the stored weights are computed once more, without the mask.",
     symptom="The heatmap shows attention to padding, though padding changes no output.",
     origin="UvA's tutorial 6",
     fix="store the weights that are used, `self.attention_weights = weights.detach()`.",
-)
-class kept_weights_know_no_mask(Layer):
-    """the stored weights are computed once more, without the mask."""
+)(in_steps(detach=lambda _layer, _weights, *both: scale(*both).softmax(-1).detach()))
 
-    def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
-    ) -> Tensor:
-        self.store(scale(queries, keys).softmax(-1))
-        return self.drop(self.weigh(queries, keys, valid_lens)) @ values
-
-
-@task.bug(
+task.bug(
+    "scores are kept",
+    "the scores are stored instead of the weights.",
     symptom="The heatmap has negative numbers.",
     fix="store the output of the softmax, not its input.",
-)
-class scores_are_kept(Layer):
-    """the scores are stored instead of the weights."""
+)(in_steps(detach=lambda _layer, _weights, *both: scale(*both).detach()))
 
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        self.scores = scale(queries, keys)
-        return weigh(self.scores, valid_lens)
-
-    def store(self, weights: Tensor) -> None:
-        del weights
-        self.attention_weights = self.scores.detach()
-
-
-@task.bug(
+task.bug(
+    "kept weights hang on the graph",
+    "the weights are stored without `detach`, and their whole graph stays in memory.",
     symptom="Memory grows with each call whose weights are put into a list.",
     fix="store `weights.detach()`.",
-)
-class kept_weights_hang_on_the_graph(Layer):
-    """the weights are stored without `detach`, and their whole graph stays in memory."""
+)(in_steps(detach=lambda _layer, weights, *_both: weights))
 
-    def store(self, weights: Tensor) -> None:
-        self.attention_weights = weights
-
-
-@task.bug(
+task.bug(
+    "queries are scaled in place",
+    "the queries are divided by the root in place, which changes the caller's tensor, too.",
     symptom="Called twice with the same queries, it gives two outputs.",
     fix="write `queries / math.sqrt(…)` into a new tensor; `/=` writes into the caller's.",
-)
-class queries_are_scaled_in_place(Layer):
-    """the queries are divided by the root in place, which changes the caller's tensor, too."""
+)(in_steps(score=lambda _, queries, keys: queries.div_(math.sqrt(queries.shape[-1])) @ keys.mT))
 
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        queries /= math.sqrt(queries.shape[-1])
-        return weigh(queries @ keys.mT, valid_lens)
-
-
-@task.bug(
+task.bug(
+    "masked in training only",
+    "the mask is used in training only.",
     symptom="Training is correct; in eval, hidden keys change the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
     fix="mask always: only dropout depends on `self.training`.",
-)
-class masked_in_training_only(Layer):
-    """the mask is used in training only."""
+)(in_steps(weigh=lambda layer, q, k, lens: weigh(scale(q, k), lens if layer.training else None)))
 
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return weigh(scale(queries, keys), valid_lens if self.training else None)
-
-
-@task.bug(
+task.bug(
+    "scores are dropped",
+    "dropout acts before the softmax, on the scores or on what they are made of.",
     symptom="With a high dropout all weights become equal, where most should become 0.",
     fix="drop weights, after the softmax: a score of 0 is an ordinary score.",
-)
-class scores_are_dropped(Layer):
-    """dropout acts before the softmax, on the scores or on what they are made of."""
-
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return weigh(self.dropout(scale(queries, keys)), valid_lens)
-
-    def drop(self, weights: Tensor) -> Tensor:
-        return weights
+)(in_steps(score=lambda layer, *both: layer.dropout(scale(*both)), drop=lambda _, weights: weights))
 
 
 @task.bug(
@@ -353,46 +307,30 @@ class weights_are_kept_after_dropout(Layer):
 
     def drop(self, weights: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(weights)
-        self.store(dropped)
+        self.attention_weights = dropped.detach()
         return dropped
 
 
-@task.bug(
+task.bug(
+    "the rest is not scaled",
+    "the weights that are not dropped stay as they are, and no longer sum to 1 on average.",
     symptom="In training the outputs are smaller than in eval.",
     fix="divide what stays by 1 - dropout, as nn.Dropout does.",
-)
-class the_rest_is_not_scaled(Layer):
-    """the weights that are not dropped stay as they are, and no longer sum to 1 on average."""
+)(in_steps(drop=lambda layer, weights: weights * (torch.rand(weights.shape) >= layer.share)))
 
-    def drop(self, weights: Tensor) -> Tensor:
-        share = self.dropout.p if self.training else 0.0
-        return weights * (torch.rand(weights.shape) >= share)
-
-
-@task.bug(
+task.bug(
+    "outputs are dropped",
+    "dropout acts on the numbers of the output, where whole weights should be dropped.",
     symptom="Single numbers of the output are 0 in training.",
     fix="drop weights, before they are multiplied by the values.",
-)
-class outputs_are_dropped(Layer):
-    """dropout acts on the numbers of the output, where whole weights should be dropped."""
+)(in_steps(pool=lambda layer, weights, values: layer.drop(weights @ values)))
 
-    def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
-    ) -> Tensor:
-        weights = self.weigh(queries, keys, valid_lens)
-        self.store(weights)
-        return self.drop(weights @ values)
-
-
-@task.bug(
+task.bug(
+    "dropped in eval too",
+    "dropout acts in eval as well: the function's own default is `training=True`.",
     symptom="The same sentence gets another translation each time, though `eval()` was called.",
     fix="write `F.dropout(weights, p, training=self.training)`, or make an nn.Dropout.",
-)
-class dropped_in_eval_too(Layer):
-    """dropout acts in eval as well: the function's own default is `training=True`."""
-
-    def drop(self, weights: Tensor) -> Tensor:
-        return F.dropout(weights, self.dropout.p)
+)(in_steps(drop=lambda layer, weights: F.dropout(weights, layer.dropout.p)))
 
 
 @task.bug(
@@ -402,6 +340,5 @@ class dropped_in_eval_too(Layer):
 class the_first_weights_stay(Layer):
     """the weights of the first call are stored and never replaced."""
 
-    def store(self, weights: Tensor) -> None:
-        if self.attention_weights is None:
-            self.attention_weights = weights.detach()
+    def detach(self, weights: Tensor, *_: Tensor) -> Tensor:
+        return weights.detach() if self.attention_weights is None else self.attention_weights

@@ -8,6 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.practice.example_inputs import normal, with_dtype
+from attnbook.practice.reference_steps import scale
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -33,49 +34,38 @@ task = Task(
 )
 
 
-task.case("six query heads and two key heads")(
-    lambda: (normal(5, 6, 3, 11), normal(5, 2, 7, 11), normal(5, 2, 7, 13))
-)
-task.case("six query heads and three key heads")(
-    lambda: (normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
-)
-task.case("as many key heads as query heads")(
-    lambda: (normal(2, 3, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
-)
-task.case("one key head for all query heads")(
-    lambda: (normal(2, 3, 5, 7), normal(2, 1, 11, 7), normal(2, 1, 11, 13))
-)
+Pair = tuple[int, int]
+
+
+def _inputs(batch: int, heads: Pair, numbers: Pair, sizes: Pair) -> tuple[Tensor, Tensor, Tensor]:
+    """Heads and numbers of queries and of keys; sizes of keys and of values."""
+    queries, keys = (normal(batch, *each, sizes[0]) for each in zip(heads, numbers, strict=True))
+    return queries, keys, normal(*keys.shape[:3], sizes[1])
+
+
+task.case("six query heads and two key heads")(lambda: _inputs(5, (6, 2), (3, 7), (11, 13)))
+task.case("six query heads and three key heads")(lambda: _inputs(2, (6, 3), (5, 11), (7, 13)))
+task.case("as many key heads as query heads")(lambda: _inputs(2, (3, 3), (5, 11), (7, 13)))
+task.case("one key head for all query heads")(lambda: _inputs(2, (3, 1), (5, 11), (7, 13)))
 task.case("axes of one size")(
     lambda: (normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2))
 )
-task.case("one query and one key")(
-    lambda: (normal(2, 6, 1, 5), normal(2, 3, 1, 5), normal(2, 3, 1, 7))
-)
+task.case("one query and one key")(lambda: _inputs(2, (6, 3), (1, 1), (5, 7)))
 task.case("scores around 1000")(
     lambda: (100 * normal(2, 4, 3, 5), 10 * normal(2, 2, 7, 5), normal(2, 2, 7, 11))
 )
-task.case("half precision")(
-    lambda: with_dtype(torch.float16, normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
-)
+task.case("half precision")(lambda: with_dtype(torch.half, *_inputs(2, (6, 3), (5, 11), (7, 13))))
 task.case("double precision")(
-    lambda: with_dtype(torch.float64, normal(2, 6, 5, 7), normal(2, 3, 11, 7), normal(2, 3, 11, 13))
+    lambda: with_dtype(torch.double, *_inputs(2, (6, 3), (5, 11), (7, 13)))
+)
+task.case("6 examples of 18 query heads, 9 key heads, 131 keys")(
+    lambda: _inputs(6, (18, 9), (3, 131), (5, 7))
 )
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Attention with equally many heads, for the implementations below."""
-    scores = queries @ keys.mT / math.sqrt(queries.shape[-1])
-    return scores.softmax(dim=-1) @ values
-
-
-def group_size(queries: Tensor, keys: Tensor) -> int:
-    """How many query heads share a key head."""
-    return queries.shape[1] // keys.shape[1]
-
-
-task.case("6 examples of 18 query heads, 9 key heads, 131 keys")(
-    lambda: (normal(6, 18, 3, 5), normal(6, 9, 131, 5), normal(6, 9, 131, 7))
-)
+    return scale(queries, keys).softmax(dim=-1) @ values
 
 
 @task.solution("the book's own layer lets neighbouring query heads share a key head.")
@@ -90,7 +80,7 @@ def torch_itself(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 @task.solution("head by head: query head h reads key head h // group.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    group = group_size(queries, keys)
+    group = queries.shape[1] // keys.shape[1]
     read = [
         attend(queries[:, head], keys[:, head // group], values[:, head // group])
         for head in range(queries.shape[1])
@@ -140,65 +130,70 @@ def test_scores_are_divided_by_the_root_of_the_key_size(grouped_heads: Function)
 @task.test
 def test_each_query_head_keeps_its_position(grouped_heads: Function) -> None:
     queries = torch.tensor([0.0, 100, 0, 0]).reshape(1, 4, 1, 1)
-    keys = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
-    output = grouped_heads(
-        queries, keys, torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand_as(keys)
-    )
+    keys = values = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
+    output = grouped_heads(queries, keys, values)
     assert torch.allclose(output.flatten(), torch.tensor([0.5, 1, 0.5, 0.5]))
 
 
-@task.bug(
+def repeat(heads: Tensor, group: int) -> Tensor:
+    """Repeat each head for the query heads of its group."""
+    return heads.repeat_interleave(group, dim=1)
+
+
+def tile(heads: Tensor, group: int) -> Tensor:
+    """Repeat all heads as a whole: the bug."""
+    return heads.repeat(1, group, 1, 1)
+
+
+def in_steps(
+    share: Function = repeat, share_values: Function | None = None, attend: Function = attend
+) -> Function:
+    """Correct code, of which a bug changes one step; values are shared like keys by default."""
+
+    def written(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        group = queries.shape[1] // keys.shape[1]
+        output: Tensor = attend(queries, share(keys, group), (share_values or share)(values, group))
+        return output
+
+    return written
+
+
+task.bug(
+    "key heads tiled",
+    "`repeat` repeats the key heads as a whole: 0, 1, 0, 1, 0, 1.",
     symptom="Weights of a trained model give nonsense here, though all shapes fit.",
     origin="onnx#7274",
     fix="use `repeat_interleave(group, dim=1)`: 0, 0, 0, 1, 1, 1, not 0, 1, 0, 1, 0, 1.",
-)
-def key_heads_tiled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """`repeat` repeats the key heads as a whole: 0, 1, 0, 1, 0, 1."""
-    group = group_size(queries, keys)
-    return attend(queries, keys.repeat(1, group, 1, 1), values.repeat(1, group, 1, 1))
+)(in_steps(share=tile))
 
-
-@task.bug(
+task.bug(
+    "values in another order",
+    "the keys are repeated head by head, and the values are tiled.",
     symptom="The attention weights are correct, but the output is not.",
     fix="repeat the values as you repeat the keys, with `repeat_interleave`.",
-)
-def values_in_another_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the keys are repeated head by head, and the values are tiled."""
-    group = group_size(queries, keys)
-    return attend(queries, keys.repeat_interleave(group, dim=1), values.repeat(1, group, 1, 1))
+)(in_steps(share_values=tile))
 
-
-@task.bug(
+task.bug(
+    "repeated along the positions",
+    "keys and values are repeated along their positions, and reshaped to fit.",
     symptom="Each head attends to a few of the positions, several times.",
     origin="prime-rl#2681",
     fix="repeat along the axis of heads, `dim=1` here: positions are at `dim=2`.",
-)
-def repeated_along_the_positions(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """keys and values are repeated along their positions, and reshaped to fit."""
-    group, num_heads = group_size(queries, keys), queries.shape[1]
-    keys, values = (
-        each.repeat_interleave(group, dim=2).reshape(len(each), num_heads, -1, each.shape[-1])
-        for each in (keys, values)
-    )
-    return attend(queries, keys, values)
+)(in_steps(share=lambda x, group: x.repeat_interleave(group, 2).reshape(len(x), -1, *x.shape[2:])))
 
-
-@task.bug(
+task.bug(
+    "the first key head for all",
+    "all query heads read the first key head, as if there were only that one.",
     symptom="Key heads other than the first never learn: their gradient is 0.",
     fix="let query head h read key head h // group.",
-)
-def the_first_key_head_for_all(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """all query heads read the first key head, as if there were only that one."""
-    return attend(queries, keys[:, :1], values[:, :1])
+)(in_steps(share=lambda heads, _group: heads[:, :1]))
 
-
-@task.bug(
+task.bug(
+    "key heads averaged",
+    "keys and values are averaged over their heads, and all query heads read the average.",
     symptom="All key heads end up the same.",
     fix="keep the key heads separate: each serves its own group of query heads.",
-)
-def key_heads_averaged(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """keys and values are averaged over their heads, and all query heads read the average."""
-    return attend(queries, keys.mean(dim=1, keepdim=True), values.mean(dim=1, keepdim=True))
+)(in_steps(share=lambda heads, _group: heads.mean(dim=1, keepdim=True)))
 
 
 @task.bug(
@@ -213,24 +208,17 @@ def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> 
     return output.transpose(1, 2).reshape(batch, num_query_heads, num_queries, -1)
 
 
-@task.bug(
+task.bug(
+    "scaled by all heads",
+    "scores are divided by the root of the size of all query heads together.",
     symptom="The weights are flatter than they should be, and even flatter with more heads.",
     origin="bert_language_understanding#9",
     fix="divide by √key_size, the size of one head's keys.",
-)
-def scaled_by_all_heads(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """scores are divided by the root of the size of all query heads together."""
-    group = group_size(queries, keys)
-    keys = keys.repeat_interleave(group, dim=1) / math.sqrt(queries.shape[1])
-    return attend(queries, keys, values.repeat_interleave(group, dim=1))
+)(in_steps(attend=lambda q, k, v: attend(q, k / math.sqrt(q.shape[1]), v)))
 
-
-@task.bug(
+task.bug(
+    "not scaled",
+    "scores are not divided by √key_size.",
     symptom="Each weight is close to 0 or 1, and even closer with a larger key_size.",
     fix="divide scores by √key_size before the softmax.",
-)
-def not_scaled(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """scores are not divided by √key_size."""
-    group = group_size(queries, keys)
-    scores = queries @ keys.repeat_interleave(group, dim=1).mT
-    return scores.softmax(dim=-1) @ values.repeat_interleave(group, dim=1)
+)(in_steps(attend=lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v))

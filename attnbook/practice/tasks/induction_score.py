@@ -1,11 +1,12 @@
 """How much a head attends to the token after the last occurrence of the current token."""
 
-from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import normal, with_dtype
+from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -31,63 +32,40 @@ task = Task(
 )
 
 
-def _weights(num_heads: int, num_positions: int, seed: int = 0) -> Tensor:
+Inputs = tuple[Tensor, Tensor]
+
+
+def _inputs(num_heads: int, tokens: list[int]) -> Inputs:
     """Causal weights of no pattern."""
-    scores = 2 * normal(num_heads, num_positions, num_positions, seed=seed)
-    later = torch.ones(num_positions, num_positions, dtype=torch.bool).triu(1)
-    return scores.masked_fill(later, -torch.inf).softmax(-1)
+    scores = 2 * normal(num_heads, len(tokens), len(tokens))
+    visible = past(len(tokens), len(tokens))
+    return scores.masked_fill(~visible, -torch.inf).softmax(-1), torch.tensor(tokens)
 
 
-def _all_on(*keys: int) -> Tensor:
-    """One head whose query i gives all its weight to the i-th of these keys."""
-    return torch.eye(len(keys))[None, list(keys)]
+def _all_on(*keys: int) -> Inputs:
+    """One head, whose query i gives all its weight to the i-th of these keys, and six tokens."""
+    return torch.eye(len(keys))[None, list(keys)], torch.tensor([6, 5, 4, 6, 5, 4])
 
 
-task.case("a line that stands twice", gradients=False)(
-    lambda: (_weights(3, 10), torch.tensor([4, 1, 3, 2, 6, 4, 1, 3, 2, 6]))
-)
-task.case("tokens that come back at odd distances", gradients=False)(
-    lambda: (_weights(2, 11), torch.tensor([5, 2, 5, 7, 1, 2, 3, 7, 4, 2, 8]))
-)
-task.case("a token that stands three times", gradients=False)(
-    lambda: (_weights(2, 7), torch.tensor([3, 1, 3, 2, 4, 3, 5]))
-)
-task.case("a token twice in a row", gradients=False)(
-    lambda: (_weights(2, 5), torch.tensor([3, 1, 1, 2, 4]))
-)
-task.case("no token comes back", gradients=False)(
-    lambda: (_weights(3, 5), torch.tensor([3, 0, 4, 1, 2]))
-)
-task.case("one position", gradients=False)(lambda: (_weights(2, 1), torch.tensor([7])))
-task.case("one token all along", gradients=False)(lambda: (_weights(2, 7), torch.tensor([2] * 7)))
-task.case("as many heads as positions", gradients=False)(
-    lambda: (_weights(7, 7), torch.tensor([1, 2, 3, 1, 2, 3, 1]))
-)
-task.case("one head, which looks just behind", gradients=False)(
-    lambda: (_all_on(0, 1, 2, 1, 2, 3), torch.tensor([6, 5, 4, 6, 5, 4]))
-)
-task.case("one head, which looks at the token itself", gradients=False)(
-    lambda: (_all_on(0, 1, 2, 0, 1, 2), torch.tensor([6, 5, 4, 6, 5, 4]))
-)
-task.case("the token 0, and high ones", gradients=False)(
-    lambda: (_weights(2, 7), torch.tensor([0, 70_000, 0, 256, 512, 70_000, 0]))
-)
-task.case("half precision", gradients=False)(
-    lambda: (_weights(2, 6).half(), torch.tensor([1, 2, 3, 1, 2, 3]))
-)
-task.case("double precision", gradients=False)(
-    lambda: (_weights(2, 6).double(), torch.tensor([1, 2, 3, 1, 2, 3]))
-)
+case = partial(task.case, gradients=False)
 
 
-def last_before(tokens: Tensor) -> list[int | None]:
-    """For each position, the last one before it with the same token."""
-    last_position: dict[int, int] = {}
-    found = []
-    for position, token in enumerate(tokens.tolist()):
-        found.append(last_position.get(token))
-        last_position[token] = position
-    return found
+case("a line that stands twice")(lambda: _inputs(3, [4, 1, 3, 2, 6] * 2))
+case("tokens that come back at odd distances")(
+    lambda: _inputs(2, [5, 2, 5, 7, 1, 2, 3, 7, 4, 2, 8])
+)
+case("a token that stands three times")(lambda: _inputs(2, [3, 1, 3, 2, 4, 3, 5]))
+case("a token twice in a row")(lambda: _inputs(2, [3, 1, 1, 2, 4]))
+case("no token comes back")(lambda: _inputs(3, [3, 0, 4, 1, 2]))
+case("one position")(lambda: _inputs(2, [7]))
+case("one token all along")(lambda: _inputs(2, [2] * 7))
+case("as many heads as positions")(lambda: _inputs(7, [1, 2, 3, 1, 2, 3, 1]))
+case("one head, which looks just behind")(lambda: _all_on(0, 1, 2, 1, 2, 3))
+case("one head, which looks at the token itself")(lambda: _all_on(0, 1, 2, 0, 1, 2))
+case("the token 0, and high ones")(lambda: _inputs(2, [0, 70_000, 0, 256, 512, 70_000, 0]))
+case("half precision")(lambda: with_dtype(torch.half, *_inputs(2, [1, 2, 3, 1, 2, 3])))
+case("double precision")(lambda: with_dtype(torch.double, *_inputs(2, [1, 2, 3, 1, 2, 3])))
+case("9 heads, 131 positions")(lambda: (normal(9, 131, 131).softmax(-1), torch.arange(131) % 50))
 
 
 def mean_of(weights: Tensor, picked: list[Tensor]) -> Tensor:
@@ -95,15 +73,15 @@ def mean_of(weights: Tensor, picked: list[Tensor]) -> Tensor:
     return torch.stack(picked).mean(0) if picked else weights.new_zeros(len(weights))
 
 
-task.case("9 heads, 131 positions", gradients=False)(
-    lambda: (normal(9, 131, 131).softmax(-1), torch.arange(131) % 50)
-)
-
-
 @task.solution("it reads the tokens in order, and stores the last position of each in a dict.")
 def remembering(weights: Tensor, tokens: Tensor) -> Tensor:
-    before = last_before(tokens)
-    return mean_of(weights, [weights[:, i, j + 1] for i, j in enumerate(before) if j is not None])
+    last_position: dict[int, int] = {}
+    picked = []
+    for query, token in enumerate(tokens.tolist()):
+        if token in last_position:
+            picked.append(weights[:, query, last_position[token] + 1])
+        last_position[token] = query
+    return mean_of(weights, picked)
 
 
 @task.solution("from each query it searches backwards until it finds the same token.")
@@ -139,8 +117,7 @@ def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
 
 @task.test
 def test_a_head_that_attends_to_the_next_token_has_the_score_1(induction_score: Function) -> None:
-    weights = _all_on(0, 1, 2, 1, 2, 3)
-    assert induction_score(weights, torch.tensor([6, 5, 4, 6, 5, 4])).tolist() == [1]
+    assert induction_score(*_all_on(0, 1, 2, 1, 2, 3)).tolist() == [1]
 
 
 @task.test
@@ -165,54 +142,54 @@ def test_where_no_token_repeats_the_score_is_0(induction_score: Function) -> Non
     assert induction_score(weights, torch.tensor([3, 0, 1, 2])).tolist() == [0, 0, 0]
 
 
-def _scored(weights: Tensor, tokens: Tensor, pick: Callable[[Tensor, int, int], Tensor]) -> Tensor:
-    """Correct code, except for what is picked for a query and its token's last position."""
-    pairs = [(i, j) for i, j in enumerate(last_before(tokens)) if j is not None]
-    return mean_of(weights, [pick(weights, i, j) for i, j in pairs])
+def in_steps(
+    search: Function = lambda i, _num_positions: range(i),
+    pick: Function = lambda w, i, earlier: w[:, i, earlier[-1] + 1],
+    average: Function = mean_of,
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(weights: Tensor, tokens: Tensor) -> Tensor:
+        numbers, picked = tokens.tolist(), []
+        for i in range(len(numbers)):
+            earlier = [j for j in search(i, len(numbers)) if numbers[j] == numbers[i]]
+            if earlier:
+                picked.append(pick(weights, i, earlier))
+        scores: Tensor = average(weights, picked)
+        return scores
+
+    return written
 
 
-@task.bug(
+task.bug(
+    "weight on the token itself",
+    "the weight on the earlier occurrence itself is taken, and not on the key after it.",
     symptom="Heads that copy have scores of almost 0.",
     origin="a common mistake; it grades heads that find a token's copy, which is another thing",
     fix="take the key after it: `position + 1`.",
-)
-def weight_on_the_token_itself(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the weight on the earlier occurrence itself is taken, and not on the key after it."""
-    return _scored(weights, tokens, lambda w, i, j: w[:, i, j])
+)(in_steps(pick=lambda w, i, earlier: w[:, i, earlier[-1]]))
 
-
-@task.bug(
+task.bug(
+    "weight on the key before",
+    "the weight on the key before the earlier occurrence is taken, one to the left.",
     symptom="Heads that copy have scores of almost 0.",
     fix="take the key to its right, `position + 1`: the token that followed.",
-)
-def weight_on_the_key_before(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the weight on the key before the earlier occurrence is taken, one to the left."""
-    return _scored(weights, tokens, lambda w, i, j: w[:, i, j - 1])
+)(in_steps(pick=lambda w, i, earlier: w[:, i, earlier[-1] - 1]))
 
-
-@task.bug(
+task.bug(
+    "first occurrence",
+    "the first occurrence of the token is taken, and not the last one before the query.",
     symptom="The score is right where tokens occur twice, and far too low where they occur often.",
     origin="a common mistake: `index` and `argmax` find the first",
     fix="take the last position before the query: search backwards, or let later ones replace it.",
-)
-def first_occurrence(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the first occurrence of the token is taken, and not the last one before the query."""
-    numbers = tokens.tolist()
-    return _scored(weights, tokens, lambda w, i, _: w[:, i, numbers.index(numbers[i]) + 1])
+)(in_steps(pick=lambda w, i, earlier: w[:, i, earlier[0] + 1]))
 
-
-@task.bug(
+task.bug(
+    "all occurrences",
+    "the weights after all earlier occurrences are added up, not only that after the last.",
     symptom="A head that attends after several earlier copies scores too high.",
     fix="of all earlier positions take the last one only.",
-)
-def all_occurrences(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the weights after all earlier occurrences are added up, not only that after the last."""
-    numbers = tokens.tolist()
-
-    def pick(w: Tensor, i: int, _: int) -> Tensor:
-        return w[:, i, [j + 1 for j in range(i) if numbers[j] == numbers[i]]].sum(1)
-
-    return _scored(weights, tokens, pick)
+)(in_steps(pick=lambda w, i, earlier: w[:, i, [j + 1 for j in earlier]].sum(1)))
 
 
 @task.bug(
@@ -243,25 +220,20 @@ def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
     return total / max(count, 1)
 
 
-@task.bug(
+task.bug(
+    "averaged over all queries",
+    "the sum is divided by the number of positions, not by the number of queries that count.",
     symptom="No head ever reaches 1, and tokens that occur only once lower all scores.",
     origin="a common mistake: `mean` over everything",
     fix="divide by the number of queries whose token occurred before.",
-)
-def averaged_over_all_queries(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the sum is divided by the number of positions, not by the number of queries that count."""
-    count = len(tokens) - last_before(tokens).count(None)
-    return _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1]) * count / len(tokens)
+)(in_steps(average=lambda w, picked: mean_of(w, picked) * len(picked) / w.shape[1]))
 
-
-@task.bug(
+task.bug(
+    "never divided",
+    "the weights are added up, and not averaged.",
     symptom="Scores grow with the length of the text, and exceed 1.",
     fix="divide the sum by how many queries count.",
-)
-def never_divided(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the weights are added up, and not averaged."""
-    count = len(tokens) - last_before(tokens).count(None)
-    return _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1]) * count
+)(in_steps(average=lambda w, picked: mean_of(w, picked) * len(picked)))
 
 
 @task.bug(
@@ -275,88 +247,68 @@ def own_position_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     return weights[:, torch.arange(len(tokens)), behind].mean(1)
 
 
-@task.bug(
+task.bug(
+    "later occurrences count",
+    "the last other occurrence in the sequence is taken, though it may come after the query.",
     symptom="Scores fall where tokens come back later in the text.",
     fix="search before the query only; its token's later positions do not count.",
+)(
+    in_steps(
+        search=lambda i, num_positions: [j for j in range(num_positions) if j != i],
+        pick=lambda w, i, others: w[:, i, min(others[-1] + 1, w.shape[1] - 1)],
+    )
 )
-def later_occurrences_count(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the last other occurrence in the sequence is taken, though it may come after the query."""
-    numbers, last = tokens.tolist(), len(tokens) - 1
-    earlier = [
-        [j for j, it in enumerate(numbers) if it == numbers[i] and j != i] for i in range(last + 1)
-    ]
-    pairs = [(i, min(of_it[-1] + 1, last)) for i, of_it in enumerate(earlier) if of_it]
-    return mean_of(weights, [weights[:, i, j] for i, j in pairs])
 
-
-@task.bug(
+task.bug(
+    "rows are taken for keys",
+    "queries and keys are exchanged: `weights[:, key, query]`.",
     symptom="All scores are 0, except where a token occurs twice in a row.",
     fix="queries come before keys: `weights[:, query, key]`.",
-)
-def rows_are_taken_for_keys(weights: Tensor, tokens: Tensor) -> Tensor:
-    """queries and keys are exchanged: `weights[:, key, query]`."""
-    return _scored(weights, tokens, lambda w, i, j: w[:, j + 1, i])
+)(in_steps(pick=lambda w, i, earlier: w[:, earlier[-1] + 1, i]))
 
-
-@task.bug(
+task.bug(
+    "heads are averaged",
+    "the mean is taken over the heads, too.",
     symptom="Only one number comes back, not one for each head.",
     origin="a common mistake: `mean()` without an axis",
     fix="average over the queries only, and keep the heads separate.",
-)
-def heads_are_averaged(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the mean is taken over the heads, too."""
-    return _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1]).mean()
+)(in_steps(average=lambda w, picked: mean_of(w, picked).mean()))
 
-
-@task.bug(
+task.bug(
+    "previous token score",
+    "each query's weight on the previous key is taken, which is another score.",
     symptom="The highest score goes to a head of the first layer, which cannot copy by itself.",
     origin="a common mistake: the two scores belong together",
     fix="look up where the token occurred before: `i - 1` is the previous-token score.",
-)
-def previous_token_score(weights: Tensor, tokens: Tensor) -> Tensor:
-    """each query's weight on the previous key is taken, which is another score."""
-    return _scored(weights, tokens, lambda w, i, _: w[:, i, i - 1])
+)(in_steps(pick=lambda w, i, _earlier: w[:, i, i - 1]))
 
-
-@task.bug(
+task.bug(
+    "nothing divided by nothing",
+    "the mean of nothing is taken where no token repeats, and it is NaN.",
     symptom="One text without a repeated token turns the average over all texts into NaN.",
     origin="a common mistake: the mean of nothing",
     fix="return 0 where no query counts.",
-)
-def nothing_divided_by_nothing(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the mean of nothing is taken where no token repeats, and it is NaN."""
-    counts = any(position is not None for position in last_before(tokens))
-    scores = _scored(weights, tokens, lambda w, i, j: w[:, i, j + 1])
-    return scores if counts else scores / 0
+)(in_steps(average=lambda w, picked: mean_of(w, picked) / min(len(picked), 1)))
 
-
-@task.bug(
+task.bug(
+    "twice in a row left out",
+    "the search skips the position just before the query.",
     symptom="Doubled letters are missing from the score.",
     origin="a common mistake: a search that begins two positions before the query",
     fix="let the position just before the query count, too: the key after it is the query's own.",
-)
-def twice_in_a_row_left_out(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the search skips the position just before the query."""
-    numbers = tokens.tolist()
-    earlier = [[j for j in range(i - 1) if numbers[j] == numbers[i]] for i in range(len(numbers))]
-    return mean_of(weights, [weights[:, i, j[-1] + 1] for i, j in enumerate(earlier) if j])
+)(in_steps(search=lambda i, _num_positions: range(i - 1)))
 
-
-@task.bug(
+task.bug(
+    "hits are counted",
+    "it counts how often the key after the token has the highest weight, not how high it is.",
     symptom="Heads often score just 0 or 1, and a weight that is not the highest counts as 0.",
     origin="a common mistake: it is a fair score, and another one",
     fix="average the weights themselves: a head may attend there with half its weight.",
-)
-def hits_are_counted(weights: Tensor, tokens: Tensor) -> Tensor:
-    """it counts how often the key after the token has the highest weight, not how high it is."""
-    return _scored(weights, tokens, lambda w, i, j: (w[:, i].argmax(-1) == j + 1).to(weights.dtype))
+)(in_steps(pick=lambda w, i, earlier: (w[:, i].argmax(-1) == earlier[-1] + 1).to(w.dtype)))
 
-
-@task.bug(
+task.bug(
+    "the best query only",
+    "the highest of the weights is returned, and not their mean.",
     symptom="Every head has a high score: one query with a high weight is enough.",
     fix="take the mean over the queries.",
-)
-def the_best_query_only(weights: Tensor, tokens: Tensor) -> Tensor:
-    """the highest of the weights is returned, and not their mean."""
-    picked = [weights[:, i, j + 1] for i, j in enumerate(last_before(tokens)) if j is not None]
-    return torch.stack(picked).amax(0) if picked else mean_of(weights, picked)
+)(in_steps(average=lambda w, picked: torch.stack(picked).amax(0) if picked else mean_of(w, [])))

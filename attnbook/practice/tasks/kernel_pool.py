@@ -4,22 +4,18 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import one_hot, scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import normal, with_dtype
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
 Width = float | Tensor
-
-
 Inputs = tuple[Tensor, Tensor, Tensor, Width]
 
 
-def _between_the_values(
-    output: Tensor, _queries: Tensor, _keys: Tensor, values: Tensor, _width: Width
-) -> bool:
+def _between_the_values(output: Tensor, _q: Tensor, _k: Tensor, values: Tensor, _: Width) -> bool:
     low, high = values.amin(dim=1, keepdim=True), values.amax(dim=1, keepdim=True)
     return not ((output < low - 1e-2) | (output > high + 1e-2)).any()  # NaN is reported as such
 
@@ -67,14 +63,7 @@ task.case("queries that lie on keys")(
     lambda: (normal(2, 5, 2)[:, :3], normal(2, 5, 2), normal(2, 5, 7), 1.5)
 )
 task.case("a query far from all keys", gradients=False)(_far)
-task.case("double precision")(
-    lambda: (*(each.double() for each in _inputs(1.5)[:3] if isinstance(each, Tensor)), 1.5)
-)
-
-
-def squared_distances(queries: Tensor, keys: Tensor) -> Tensor:
-    """Squared distances. (batch, queries, 1, size) - (batch, 1, keys, size): every pair at once."""
-    return (queries[:, :, None] - keys[:, None]).square().sum(dim=-1)
+task.case("double precision")(lambda: with_dtype(torch.double, *_inputs(1.5)))
 
 
 @task.case("times of day in seconds, 10,000 from zero")
@@ -92,6 +81,11 @@ task.case("26 keys near 10,000")(
 task.case("6 examples of 9 queries, 131 keys, vectors of three numbers")(
     lambda: (normal(6, 9, 3), normal(6, 131, 3), normal(6, 131, 7), 1.5)
 )
+
+
+def squared_distances(queries: Tensor, keys: Tensor) -> Tensor:
+    """Squared distances. (batch, queries, 1, size) - (batch, 1, keys, size): every pair at once."""
+    return (queries[:, :, None] - keys[:, None]).square().sum(dim=-1)
 
 
 @task.solution("it is the book's own.")
@@ -162,82 +156,79 @@ def test_gradients_flow_to_a_query_on_a_key_and_to_the_width(function: Function)
     assert width.grad.item() > 0
 
 
-def _scores(queries: Tensor, keys: Tensor, width: Width) -> Tensor:
-    return -squared_distances(queries, keys) / (2 * width**2)
+def _score(squares: Tensor, width: Width) -> Tensor:
+    return -squares / (2 * width**2)
 
 
-@task.bug(
+def in_steps(
+    square: Function = squared_distances,
+    score: Function = _score,
+    weigh: Function = lambda scores: scores.softmax(dim=-1),
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
+        output: Tensor = weigh(score(square(queries, keys), width)) @ values
+        return output
+
+    return written
+
+
+task.bug(
+    "width not squared",
+    "the width is not squared.",
     symptom="A wide kernel is not as wide as it should be, a narrow one not as narrow.",
     fix="square the width, as the distance is.",
-)
-def width_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the width is not squared."""
-    return (-squared_distances(queries, keys) / (2 * width)).softmax(dim=-1) @ values
+)(in_steps(score=lambda squares, width: -squares / (2 * width)))
 
-
-@task.bug(
+task.bug(
+    "the half forgotten",
+    "the 2 in the denominator is missing.",
     symptom="The curve follows the points more closely than it should with this width.",
     fix="divide by `2 * width**2`.",
-)
-def the_half_forgotten(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the 2 in the denominator is missing."""
-    return (-squared_distances(queries, keys) / width**2).softmax(dim=-1) @ values
+)(in_steps(score=lambda squares, width: -squares / width**2))
 
-
-@task.bug(
+task.bug(
+    "multiplied by the width",
+    "distances are multiplied by the width, not divided by it.",
     symptom="A larger width makes the curve less smooth.",
     fix="divide by the width: a wide kernel makes distances small.",
-)
-def multiplied_by_the_width(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """distances are multiplied by the width, not divided by it."""
-    return (-squared_distances(queries, keys) * width**2 / 2).softmax(dim=-1) @ values
+)(in_steps(score=lambda squares, width: -squares * width**2 / 2))
 
-
-@task.bug(
+task.bug(
+    "far keys weigh most",
+    "the minus is missing, and weights grow with the distance.",
     symptom="The farthest points decide, and near ones hardly count.",
     fix="put a minus before the squared distance, so that near keys weigh most.",
-)
-def far_keys_weigh_most(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the minus is missing, and weights grow with the distance."""
-    return (-_scores(queries, keys, width)).softmax(dim=-1) @ values
+)(in_steps(score=lambda squares, width: squares / (2 * width**2)))
 
-
-@task.bug(
+task.bug(
+    "weights not normalised",
+    "the kernel's numbers are used as weights, without dividing by their sum.",
     symptom="Predictions are too large where points are dense, and fall to 0 far from them.",
     fix="divide by the sum of the weights of each query.",
-)
-def weights_not_normalised(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the kernel's numbers are used as weights, without dividing by their sum."""
-    return _scores(queries, keys, width).exp() @ values
+)(in_steps(weigh=torch.exp))
 
-
-@task.bug(
+task.bug(
+    "distance not squared",
+    "the distance itself is used where its square belongs.",
     symptom="Near a point the curve has a kink, and far points count more than they should.",
     fix="square the distance: without the square it is another kernel.",
-)
-def distance_not_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the distance itself is used where its square belongs."""
-    return (-torch.cdist(queries, keys) / (2 * width**2)).softmax(dim=-1) @ values
+)(in_steps(square=torch.cdist))
 
-
-@task.bug(
+task.bug(
+    "mean of the squares",
+    "the squared differences are averaged over the vector, not summed.",
     symptom="With more numbers in each vector the kernel gets wider.",
     fix="sum the squared differences: `sum(dim=-1)`, not `mean(dim=-1)`.",
-)
-def mean_of_the_squares(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the squared differences are averaged over the vector, not summed."""
-    squares = (queries[:, :, None] - keys[:, None]).square().mean(dim=-1)
-    return (-squares / (2 * width**2)).softmax(dim=-1) @ values
+)(in_steps(square=lambda queries, keys: squared_distances(queries, keys) / keys.shape[-1]))
 
-
-@task.bug(
+task.bug(
+    "the nearest key only",
+    "each query takes the value of its nearest key.",
     symptom="The curve is a staircase.",
     fix="return the weighted average of all values, not the nearest key's value.",
-)
-def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """each query takes the value of its nearest key."""
-    nearest = _scores(queries, keys, width).argmax(dim=-1, keepdim=True)
-    return values.gather(1, nearest.expand(-1, -1, values.shape[-1]))
+)(in_steps(weigh=lambda scores: one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)))
 
 
 @task.bug(
@@ -246,44 +237,38 @@ def the_nearest_key_only(queries: Tensor, keys: Tensor, values: Tensor, width: W
 )
 def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """all powers are rounded to 0 far from the keys, and 0 is divided by 0."""
-    powers = _scores(queries, keys, width).exp()
+    powers = _score(squared_distances(queries, keys), width).exp()
     return powers @ values / powers.sum(dim=-1, keepdim=True)
 
 
-@task.bug(
+task.bug(
+    "own key left out",
+    "a key on which a query lies is left out, as when each point is predicted from the others.",
     symptom="The curve misses points that it should almost touch.",
     fix="use every key: a key equal to the query is left out only when a width is chosen.",
-)
-def own_key_left_out(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """a key on which a query lies is left out, as when each point is predicted from the others."""
-    own = squared_distances(queries, keys) == 0
-    return _scores(queries, keys, width).masked_fill(own, -math.inf).softmax(dim=-1) @ values
+)(in_steps(score=lambda squares, w: _score(squares, w).masked_fill(squares == 0, -math.inf)))
 
-
-@task.bug(
+task.bug(
+    "a root squared",
+    "the root of the squared distance is squared again, and at 0 its gradient is infinite.",
     symptom="Training ends in NaN as soon as a query is equal to a key.",
     fix="leave the root out: squaring undoes it, but at 0 the root's gradient is infinite.",
-)
-def a_root_squared(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the root of the squared distance is squared again, and at 0 its gradient is infinite."""
-    distances = squared_distances(queries, keys).sqrt()
-    return (-(distances**2) / (2 * width**2)).softmax(dim=-1) @ values
+)(in_steps(square=lambda queries, keys: squared_distances(queries, keys).sqrt() ** 2))
 
 
 @task.bug(symptom="The width never learns.", fix="compute with the tensor itself.")
 def width_made_a_number(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     """the width is made a plain number, through which no gradient flows."""
     number = width.item() if isinstance(width, Tensor) else width
-    return _scores(queries, keys, number).softmax(dim=-1) @ values
+    return _score(squared_distances(queries, keys), number).softmax(dim=-1) @ values
 
 
-@task.bug(
+task.bug(
+    "the 2 squared too",
+    "the 2 in the denominator is squared along with the width.",
     symptom="The curve follows the points less closely than it should with this width.",
     fix="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
-)
-def the_2_squared_too(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """the 2 in the denominator is squared along with the width."""
-    return (-squared_distances(queries, keys) / (2 * width) ** 2).softmax(dim=-1) @ values
+)(in_steps(score=lambda squares, width: -squares / (2 * width) ** 2))
 
 
 # On plain lists
@@ -424,9 +409,8 @@ def the_nearest_key_only_by_hand(query: float, keys: Row, values: Row, width: fl
 @by_hand.bug()
 def own_key_left_out_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     others = [i for i in range(len(keys)) if keys[i] != query]
-    return _pooled(
-        _scores_of_lists(query, [keys[i] for i in others], width), [values[i] for i in others]
-    )
+    scores = _scores_of_lists(query, [keys[i] for i in others], width)
+    return _pooled(scores, [values[i] for i in others])
 
 
 @by_hand.bug(fix="divide with `/`, not `//`: `power / sum(powers)`.")

@@ -99,113 +99,93 @@ def test_padding_is_at_position_0(left_padding: Function) -> None:
     assert positions.tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
-def _mask(valid_lens: Tensor, num_keys: int) -> Tensor:
-    return torch.arange(num_keys) >= num_keys - valid_lens[:, None, None]
+def _real(valid_lens: Tensor, num_keys: int) -> Tensor:
+    return torch.arange(num_keys) >= num_keys - valid_lens[:, None]
 
 
-def _positions(mask: Tensor) -> Tensor:
-    """Count what is visible, for the implementations below."""
-    visible = mask[:, 0]
-    return (visible.cumsum(1) - 1).masked_fill(~visible, 0)
+def in_steps(
+    real: Function = _real,
+    show: Function = lambda real: real,
+    count: Function = lambda real: (real.cumsum(1) - 1).masked_fill(~real, 0),
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(valid_lens: Tensor, num_keys: int) -> Two:
+        keys = real(valid_lens, num_keys)
+        return show(keys)[:, None], count(keys)
+
+    return written
 
 
-@task.bug(
+task.bug(
+    "the first keys are visible",
+    "the first keys are visible, as with padding on the right.",
     symptom="The model continues from padding, and writes nonsense for all but the longest text.",
     fix="show the last `valid_lens` keys, those from `num_keys - valid_lens` on.",
-)
-def the_first_keys_are_visible(valid_lens: Tensor, num_keys: int) -> Two:
-    """the first keys are visible, as with padding on the right."""
-    mask = torch.arange(num_keys) < valid_lens[:, None, None]
-    return mask, _positions(mask)
+)(in_steps(real=lambda lens, num_keys: torch.arange(num_keys) < lens[:, None]))
 
-
-@task.bug(
+task.bug(
+    "padding counts as positions",
+    "positions count from the first key on, padding included.",
     symptom="A text alone and the same text in a batch give different outputs.",
     origin="transformers#29419",
     fix="subtract the number of padded keys, so that the first real one is at 0.",
-)
-def padding_counts_as_positions(valid_lens: Tensor, num_keys: int) -> Two:
-    """positions count from the first key on, padding included."""
-    return _mask(valid_lens, num_keys), torch.arange(num_keys).repeat(len(valid_lens), 1)
+)(in_steps(count=lambda real: torch.arange(real.shape[1]).repeat(len(real), 1)))
 
-
-@task.bug(
+task.bug(
+    "real keys keep their place",
+    "padding is at 0, but each real key is at its index in the row: the first is not at 0.",
     symptom="A text gives different outputs alone and in a batch, though padding has position 0.",
     origin="transformers#29419",
     fix="subtract the number of padded keys before padding is set to 0.",
-)
-def real_keys_keep_their_place(valid_lens: Tensor, num_keys: int) -> Two:
-    """padding is at 0, but each real key is at its index in the row: the first is not at 0."""
-    mask = _mask(valid_lens, num_keys)
-    return mask, torch.arange(num_keys) * mask[:, 0]
+)(in_steps(count=lambda real: torch.arange(real.shape[1]) * real))
 
-
-@task.bug(
+task.bug(
+    "positions begin at 1",
+    "positions are cumulative sums of the mask, and the first real key has position 1.",
     symptom="Every text is shifted by one position; the longest does not fit any more.",
     fix="subtract 1 from the cumulative sums: the first real key is at 0.",
-)
-def positions_begin_at_1(valid_lens: Tensor, num_keys: int) -> Two:
-    """positions are cumulative sums of the mask, and the first real key has position 1."""
-    mask = _mask(valid_lens, num_keys)
-    return mask, mask[:, 0].cumsum(1) * mask[:, 0]
+)(in_steps(count=lambda real: real.cumsum(1) * real))
 
-
-@task.bug(
+task.bug(
+    "negative positions at padding",
+    "1 is subtracted from the cumulative sums of the mask, and padding is left at -1.",
     symptom="The embedding of positions raises an IndexError.",
     fix="set the positions of padding to 0 after the subtraction.",
-)
-def negative_positions_at_padding(valid_lens: Tensor, num_keys: int) -> Two:
-    """1 is subtracted from the cumulative sums of the mask, and padding is left at -1."""
-    mask = _mask(valid_lens, num_keys)
-    return mask, mask[:, 0].cumsum(1) - 1
+)(in_steps(count=lambda real: real.cumsum(1) - 1))
 
-
-@task.bug(
+task.bug(
+    "one key of padding is visible",
+    "one key too many counts as real: the last key of the padding.",
     symptom="A text's output changes a little as soon as a batch pads it.",
     fix="the first real key is the one at `num_keys - valid_lens`.",
-)
-def one_key_of_padding_is_visible(valid_lens: Tensor, num_keys: int) -> Two:
-    """one key too many counts as real: the last key of the padding."""
-    mask = torch.arange(num_keys) >= num_keys - valid_lens[:, None, None] - 1
-    return mask, _positions(mask)
+)(in_steps(real=lambda lens, num_keys: _real(lens + 1, num_keys)))
 
-
-@task.bug(
+task.bug(
+    "the first real key is hidden",
+    "one key too few counts as real, and the first of each text is hidden.",
     symptom="The first word of each text seems to be ignored.",
     fix="compare with `>=`: the key at `num_keys - valid_lens` is real.",
-)
-def the_first_real_key_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
-    """one key too few counts as real, and the first of each text is hidden."""
-    mask = torch.arange(num_keys) > num_keys - valid_lens[:, None, None]
-    return mask, _positions(mask)
+)(in_steps(real=lambda lens, num_keys: _real(lens - 1, num_keys)))
 
-
-@task.bug(
+task.bug(
+    "true where it is hidden",
+    "`True` marks padding.",
     symptom="The model attends to padding and to nothing else.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
     fix="return True for what is visible.",
-)
-def true_where_it_is_hidden(valid_lens: Tensor, num_keys: int) -> Two:
-    """`True` marks padding."""
-    mask = _mask(valid_lens, num_keys)
-    return ~mask, _positions(mask)
+)(in_steps(show=torch.logical_not))
 
-
-@task.bug(
+task.bug(
+    "lengths taken for padding",
+    "the lengths are used as the number of padded keys.",
     symptom="Short texts show their padding, and long ones lose their beginning.",
     fix="`num_keys - valid_lens` keys are padding, not `valid_lens`.",
-)
-def lengths_taken_for_padding(valid_lens: Tensor, num_keys: int) -> Two:
-    """the lengths are used as the number of padded keys."""
-    mask = torch.arange(num_keys) >= valid_lens[:, None, None]
-    return mask, _positions(mask)
+)(in_steps(real=lambda lens, num_keys: _real(num_keys - lens, num_keys)))
 
-
-@task.bug(
+task.bug(
+    "positions count from the end",
+    "positions count back from the last key.",
     symptom="The order of the words is reversed: the last one of each text is at position 0.",
     fix="count from the first real key on, not from the last key back.",
-)
-def positions_count_from_the_end(valid_lens: Tensor, num_keys: int) -> Two:
-    """positions count back from the last key."""
-    mask = _mask(valid_lens, num_keys)
-    return mask, torch.arange(num_keys).flip(0) * mask[:, 0]
+)(in_steps(count=lambda real: torch.arange(real.shape[1]).flip(0) * real))

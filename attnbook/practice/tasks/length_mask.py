@@ -11,7 +11,7 @@ from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
 
-def _visible_keys_match_the_lengths(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
+def _rows_match_the_lengths(mask: Tensor, valid_lens: Tensor, _num_keys: int) -> bool:
     return torch.equal(mask.sum(dim=-1).reshape(-1), valid_lens.reshape(-1))
 
 
@@ -26,10 +26,7 @@ task = Task(
     ),
     starter="def length_mask(valid_lens, num_keys):\n    ...",
     laws=(
-        Law(
-            "Some row does not have as many visible keys as its length.",
-            _visible_keys_match_the_lengths,
-        ),
+        Law("Some row does not have as many visible keys as its length.", _rows_match_the_lengths),
     ),
 )
 
@@ -45,17 +42,15 @@ task.case("lengths that are a view of another tensor")(
     lambda: (lengths([1, 4], [2, 3], [3, 1]).T, 5)
 )
 task.case("300 keys")(lambda: (lengths(257, 299), 300))
+task.case("one example, with a length for each query")(lambda: (lengths([1, 2, 3]), 4))
+task.case("9 examples and 3,000 keys")(
+    lambda: (lengths(2999, 2049, 2047, 1, 3000, 0, 2051, 65, 129), 3000)
+)
 
 
 def per_query(valid_lens: Tensor) -> Tensor:
     """Lengths with an axis for queries, and one for keys."""
     return (valid_lens if valid_lens.dim() == 2 else valid_lens[:, None])[..., None]
-
-
-task.case("one example, with a length for each query")(lambda: (lengths([1, 2, 3]), 4))
-task.case("9 examples and 3,000 keys")(
-    lambda: (lengths(2999, 2049, 2047, 1, 3000, 0, 2051, 65, 129), 3000)
-)
 
 
 @task.solution("it is the book's own.")
@@ -109,108 +104,92 @@ def test_a_length_of_0_hides_all_keys(function: Function) -> None:
     assert not function(torch.tensor([0, 2]), 3)[0].any()
 
 
-@task.bug(
+def in_steps(read: Function = per_query, compare: Function = torch.lt) -> Function:
+    """Correct code, of which a bug changes one step."""
+
+    def written(valid_lens: Tensor, num_keys: int) -> Tensor:
+        mask: Tensor = compare(torch.arange(num_keys), read(valid_lens))
+        return mask
+
+    return written
+
+
+task.bug(
+    "true means hidden",
+    "padding is marked by True: keys from the length on.",
     symptom="The model attends to padding only, or to the answers that the mask should hide.",
     origin="tensorflow/text#894; `nn.MultiheadAttention`'s masks mean the opposite of SDPA's",
     fix="let True mean visible: positions `<` lengths. `key_padding_mask` means the opposite.",
-)
-def true_means_hidden(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """padding is marked by True: keys from the length on."""
-    return torch.arange(num_keys) >= per_query(valid_lens)
+)(in_steps(compare=torch.ge))
 
-
-@task.bug(
+task.bug(
+    "one key too many",
+    "positions are compared with `<=`, and the first key of padding is visible.",
     symptom="A little attention always goes to the first key of padding.",
     fix="compare with `<`: positions count from 0, so the key at the length is padding already.",
-)
-def one_key_too_many(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """positions are compared with `<=`, and the first key of padding is visible."""
-    return torch.arange(num_keys) <= per_query(valid_lens)
+)(in_steps(compare=torch.le))
 
-
-@task.bug(
+task.bug(
+    "one key too few",
+    "positions are counted from 1, and the last visible key is hidden.",
     symptom="The last word of each sentence is never attended to.",
     fix="count positions from 0: `torch.arange(num_keys)`, and compare with `<`.",
-)
-def one_key_too_few(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """positions are counted from 1, and the last visible key is hidden."""
-    return torch.arange(1, num_keys + 1) < per_query(valid_lens)
+)(in_steps(compare=lambda positions, lens: positions + 1 < lens))
 
-
-@task.bug(
+task.bug(
+    "the last keys visible",
+    "the last keys are visible, as if padding were on the left.",
     symptom="Short sentences are ignored in part, and their padding is read.",
     fix="show the first keys: here sentences are padded at their end.",
-)
-def the_last_keys_visible(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """the last keys are visible, as if padding were on the left."""
-    return torch.arange(num_keys) >= num_keys - per_query(valid_lens)
+)(in_steps(compare=lambda positions, lens: positions >= len(positions) - lens))
 
-
-@task.bug(
+task.bug(
+    "lengths transposed",
+    "lengths are read as (num_queries, batch).",
     symptom="Some queries have the length of a query in another example.",
     origin="Dive into Deep Learning's masked softmax, which takes either shape",
     fix="read lengths as (batch, num_queries): the first axis is the batch.",
-)
-def lengths_transposed(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """lengths are read as (num_queries, batch)."""
-    return torch.arange(num_keys) < per_query(valid_lens.T if valid_lens.dim() == 2 else valid_lens)
+)(in_steps(read=lambda lens: per_query(lens.T if lens.dim() == 2 else lens)))
 
-
-@task.bug(
+task.bug(
+    "the first querys length for all",
+    "each example's first length is used for all of its queries.",
     symptom="All queries of an example attend to the same keys, whatever their lengths are.",
     fix="keep the axis of queries: `valid_lens[:, :, None]`.",
-)
-def the_first_querys_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """each example's first length is used for all of its queries."""
-    rows = per_query(valid_lens)
-    return torch.arange(num_keys) < rows[:, :1].expand_as(rows)
+)(in_steps(read=lambda lens: per_query(lens)[:, :1].expand_as(per_query(lens))))
 
-
-@task.bug(
+task.bug(
+    "the first examples length for all",
+    "the first example's lengths are used for the whole batch.",
     symptom="Results depend on the order of the batch; only the first example is right.",
     fix="compare with all lengths at once: `valid_lens[:, None, None]`.",
-)
-def the_first_examples_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """the first example's lengths are used for the whole batch."""
-    rows = per_query(valid_lens)
-    return torch.arange(num_keys) < rows[:1].expand_as(rows)
+)(in_steps(read=lambda lens: per_query(lens)[:1].expand_as(per_query(lens))))
 
-
-@task.bug(
+task.bug(
+    "the longest length for all",
+    "the longest length of the batch is used for every example.",
     symptom="Only the longest example is right; shorter ones still read padding.",
     fix="compare with each length by itself, not with `valid_lens.max()`.",
-)
-def the_longest_length_for_all(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """the longest length of the batch is used for every example."""
-    rows = per_query(valid_lens)
-    return torch.arange(num_keys) < rows.max().expand_as(rows)
+)(in_steps(read=lambda lens: lens.max().expand_as(per_query(lens))))
 
-
-@task.bug(
+task.bug(
+    "zero hides nothing",
+    "a length of 0 is treated as no length at all, and shows all keys.",
     symptom="An empty example is treated as a full one.",
     fix="treat 0 like any other length: it hides all keys.",
-)
-def zero_hides_nothing(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """a length of 0 is treated as no length at all, and shows all keys."""
-    rows = per_query(valid_lens)
-    return (torch.arange(num_keys) < rows) | (rows == 0)
+)(in_steps(compare=lambda positions, lens: (positions < lens) | (lens == 0)))
 
-
-@task.bug(
+task.bug(
+    "ones and zeros",
+    "the mask is made of numbers, 1 for visible and 0 for hidden.",
     symptom="Added to scores, the mask hides nothing: visible scores only rise by 1.",
     origin="float masks of 0 and 1 handed where they are added",
     fix="leave the comparison as it is: its result is a mask of True and False.",
-)
-def ones_and_zeros(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """the mask is made of numbers, 1 for visible and 0 for hidden."""
-    return (torch.arange(num_keys) < per_query(valid_lens)).float()
+)(in_steps(compare=lambda positions, lens: (positions < lens).float()))
 
-
-@task.bug(
+task.bug(
+    "numbers to be added",
+    "the mask is made of numbers to be added to scores, 0 for visible and -inf for hidden.",
     symptom="As a boolean mask, it shows exactly the hidden keys: -inf is True, and 0 is False.",
     fix="return True and False, and leave filling with -inf to the softmax.",
-)
-def numbers_to_be_added(valid_lens: Tensor, num_keys: int) -> Tensor:
-    """the mask is made of numbers to be added to scores, 0 for visible and -inf for hidden."""
-    hidden = torch.arange(num_keys) >= per_query(valid_lens)
-    return torch.zeros(hidden.shape).masked_fill(hidden, -math.inf)
+)(in_steps(compare=lambda *both: torch.where(torch.lt(*both), 0.0, -math.inf)))
