@@ -35,3 +35,8 @@ def past(num_queries: int, num_keys: int, diagonal: int = 0) -> Tensor:
     """True up to each query's own position, plus `diagonal`; queries are at the last positions."""
     ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
     return ones.tril(diagonal=num_keys - num_queries + diagonal)
+
+
+def rotated(a: Tensor, b: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    """Turn pairs of numbers by angles with these cosines and sines."""
+    return a * cos - b * sin, a * sin + b * cos

@@ -12,14 +12,13 @@ def _mean(numbers: Row) -> float:
     return sum(numbers) / len(numbers)
 
 
+def _centred(numbers: Row, divisor: float = 1.0) -> Row:
+    mean = _mean(numbers)
+    return [(x - mean) / divisor for x in numbers]
+
+
 def _variance(numbers: Row) -> float:
-    mean = _mean(numbers)
-    return sum((x - mean) ** 2 for x in numbers) / len(numbers)
-
-
-def _centred(numbers: Row) -> Row:
-    mean = _mean(numbers)
-    return [x - mean for x in numbers]
+    return _mean([x**2 for x in _centred(numbers)])
 
 
 by_hand = ListTask(
@@ -84,33 +83,32 @@ def from_one_another(numbers: Row, eps: float) -> Row:
 @by_hand.bug(fix="add `eps` to the variance first, and take the root of the sum.")
 def eps_outside_the_root(numbers: Row, eps: float) -> Row:
     """`eps` is added to the root of the variance, not to the variance itself."""
-    root = math.sqrt(_variance(numbers)) + eps
-    return [x / root for x in _centred(numbers)]
+    return _centred(numbers, math.sqrt(_variance(numbers)) + eps)
 
 
 @by_hand.bug(fix="add `eps` to the variance, under the root: nothing is divided by 0 then.")
 def eps_forgotten(numbers: Row, eps: float) -> Row:
     """`eps` is never used."""
-    return [x / math.sqrt(_variance(numbers)) for x in _centred(numbers)]
+    return _centred(numbers, math.sqrt(_variance(numbers)))
 
 
 @by_hand.bug(fix="divide the sum of squares by `len(numbers)`, not by one less.")
 def divided_by_one_less(numbers: Row, eps: float) -> Row:
     """the squares are divided by one less than there are, as for a sample."""
     variance = _variance(numbers) * len(numbers) / (len(numbers) - 1)
-    return [x / math.sqrt(variance + eps) for x in _centred(numbers)]
+    return _centred(numbers, math.sqrt(variance + eps))
 
 
 @by_hand.bug(fix="take the root of the variance before you divide.")
 def root_forgotten(numbers: Row, eps: float) -> Row:
     """the numbers are divided by the variance, without a root."""
-    return [x / (_variance(numbers) + eps) for x in _centred(numbers)]
+    return _centred(numbers, _variance(numbers) + eps)
 
 
 @by_hand.bug(fix="write `** 0.5` or `** (1 / 2)`: `x ** 1 / 2` means `(x ** 1) / 2`.")
 def half_in_place_of_the_root(numbers: Row, eps: float) -> Row:
     """`** 1 / 2` halves the variance, where its root is wanted."""
-    return [x / ((_variance(numbers) + eps) / 2) for x in _centred(numbers)]
+    return _centred(numbers, (_variance(numbers) + eps) / 2)
 
 
 @by_hand.bug(fix="subtract the mean in the numerator, too: `(x - mean) / …`.")
@@ -129,22 +127,19 @@ def no_mean_at_all(numbers: Row, eps: float) -> Row:
 @by_hand.bug(fix="square the distance from the mean, `(x - mean) ** 2`, and not the number.")
 def squares_of_the_numbers(numbers: Row, eps: float) -> Row:
     """the mean of the squared numbers is used as the variance, without subtracting the mean."""
-    root = math.sqrt(_mean([x * x for x in numbers]) + eps)
-    return [x / root for x in _centred(numbers)]
+    return _centred(numbers, math.sqrt(_mean([x * x for x in numbers]) + eps))
 
 
 @by_hand.bug(fix="square the distances, take their mean, then the root.")
 def distances_not_squared(numbers: Row, eps: float) -> Row:
     """the divisor is the mean of the absolute distances, not the root of their mean square."""
-    centred = _centred(numbers)
-    return [x / (_mean([abs(d) for d in centred]) + eps) for x in centred]
+    return _centred(numbers, _mean([abs(x) for x in _centred(numbers)]) + eps)
 
 
 @by_hand.bug(fix="divide the sum of the squares by `len(numbers)`: the variance is a mean.")
 def squares_only_summed(numbers: Row, eps: float) -> Row:
     """the squares are added up, and never divided by how many there are."""
-    root = math.sqrt(_variance(numbers) * len(numbers) + eps)
-    return [x / root for x in _centred(numbers)]
+    return _centred(numbers, math.sqrt(_variance(numbers) * len(numbers) + eps))
 
 
 @by_hand.bug(fix="divide what is left by `math.sqrt(variance + eps)`.")
@@ -163,12 +158,11 @@ def brackets_forgotten(numbers: Row, eps: float) -> Row:
 @by_hand.bug(fix="put what you compute into a new list.")
 def written_into_the_list(numbers: Row, eps: float) -> Row:
     """the caller's own list is changed."""
-    root = math.sqrt(_variance(numbers) + eps)
-    numbers[:] = [x / root for x in _centred(numbers)]
+    numbers[:] = _centred(numbers, math.sqrt(_variance(numbers) + eps))
     return numbers
 
 
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(numbers: Row, eps: float) -> Row:
     """`return` is inside the loop, and ends it at the first number."""
-    return [_centred(numbers)[0] / math.sqrt(_variance(numbers) + eps)]
+    return _centred(numbers, math.sqrt(_variance(numbers) + eps))[:1]

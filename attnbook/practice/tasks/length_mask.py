@@ -152,7 +152,7 @@ task.bug(
 )(in_steps(read=lambda lens: per_query(lens.T if lens.dim() == 2 else lens)))
 
 task.bug(
-    "the first querys length for all",
+    "the first query's length for all",
     "each example's first length is used for all of its queries.",
     symptom="All queries of an example attend to the same keys, whatever their lengths are.",
     fix="keep the axis of queries: `valid_lens[:, :, None]`.",

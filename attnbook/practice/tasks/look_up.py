@@ -23,7 +23,6 @@ by_hand = ListTask(
     ),
 )
 
-
 by_hand.case("a query between keys")(lambda: (2.5, [1.0, 2.0, 4.5], [10.0, 20.0, 70.0]))
 by_hand.case("a query that is equal to a key")(lambda: (3.0, [1.0, 3.0], [8.0, 4.0]))
 by_hand.case("a query halfway between two keys")(lambda: (1.5, [1.0, 2.0], [10.0, 20.0]))

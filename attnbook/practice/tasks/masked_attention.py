@@ -14,9 +14,7 @@ from attnbook.practice.task import Function, Law, Task
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
-def _fully_masked_rows_get_0(
-    output: Tensor, _queries: Tensor, _keys: Tensor, _values: Tensor, mask: Tensor
-) -> bool:
+def _empty_rows_get_0(output: Tensor, _q: Tensor, _k: Tensor, _v: Tensor, mask: Tensor) -> bool:
     empty = ~mask.any(-1)[:, None, :, None]
     return bool((output.masked_fill(~empty, 0) == 0).all())
 
@@ -34,9 +32,7 @@ task = Task(
         "has no visible key, its output is 0, and no gradient is NaN."
     ),
     starter="def masked_attention(queries, keys, values, mask):\n    ...",
-    laws=(
-        Law("The output of some query without a visible key is not 0.", _fully_masked_rows_get_0),
-    ),
+    laws=(Law("The output of some query without a visible key is not 0.", _empty_rows_get_0),),
 )
 
 
@@ -47,6 +43,12 @@ def _inputs(batch: int, heads: int, num_queries: int, num_keys: int) -> Inputs:
     mask = normal(batch, num_queries, num_keys, seed=2) > 0
     mask |= torch.eye(num_queries, num_keys, dtype=torch.bool)
     return queries, keys, normal(batch, heads, num_keys, 11), mask
+
+
+def _of_numbers(queries: list[float], keys: list[float], mask: list[bool]) -> Inputs:
+    """Vectors of four equal numbers, in two heads, and one row of a mask for all queries."""
+    q, k = (torch.tensor(each)[:, None].repeat(1, 2, 1, 4) for each in (queries, keys))
+    return q, k, normal(1, 2, 4, 5), torch.tensor(mask).repeat(1, 3, 1)
 
 
 task.case("all sizes differ")(lambda: _inputs(2, 3, 5, 7))
@@ -65,13 +67,12 @@ def _() -> Inputs:
     return queries, keys, values, mask
 
 
-@task.case("a hidden score 1000 above those that are seen")
-def _() -> Inputs:
-    queries, keys = torch.ones(1, 2, 3, 4), torch.tensor([0.0, 0.5, 500, 1])
-    values, mask = normal(1, 2, 4, 5), torch.tensor([True, True, False, True])
-    return queries, keys[:, None].repeat(1, 2, 1, 4), values, mask.repeat(1, 3, 1)
+task.case("a hidden score 1000 above those that are seen")(
+    lambda: _of_numbers([1.0, 1, 1], [0.0, 0.5, 500, 1], [True, True, False, True])
+)
 
 
+@task.case("what flows back past a query that sees nothing")
 @task.case("a query that sees nothing", gradients=False)
 def _() -> Inputs:
     queries, keys, values, mask = _inputs(2, 3, 5, 7)
@@ -79,24 +80,10 @@ def _() -> Inputs:
     return queries, keys, values, mask
 
 
-@task.case("what flows back past a query that sees nothing")
-def _() -> Inputs:
-    queries, keys, values, mask = _inputs(2, 3, 5, 7)
-    mask[0, 2] = mask[1, 4] = False
-    return queries, keys, values, mask
-
-
 task.case("half precision")(lambda: with_dtype(torch.float16, *_inputs(2, 3, 5, 7)))
-
-
-@task.case("scores of 1000 and of -1000 that are seen", gradients=False)
-def _() -> Inputs:
-    queries = torch.tensor([1.0, -1, 0.5])[:, None].repeat(1, 2, 1, 4)
-    keys = torch.tensor([500.0, 499.5, -500, 0])[:, None].repeat(1, 2, 1, 1)
-    mask = torch.tensor([True, True, True, False]).repeat(1, 3, 1)
-    return queries, keys.repeat(1, 1, 1, 4), normal(1, 2, 4, 5), mask
-
-
+task.case("scores of 1000 and of -1000 that are seen", gradients=False)(
+    lambda: _of_numbers([1.0, -1, 0.5], [500.0, 499.5, -500, 0], [True, True, True, False])
+)
 task.case("6 examples of 3 queries, 131 keys, 9 heads")(lambda: _inputs(6, 9, 3, 131))
 
 
@@ -113,8 +100,7 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> 
 )
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     empty = ~mask.any(-1, keepdim=True)[:, None]
-    visible = mask[:, None] | empty
-    output = F.scaled_dot_product_attention(queries, keys, values, attn_mask=visible)
+    output = F.scaled_dot_product_attention(queries, keys, values, mask[:, None] | empty)
     return output.masked_fill(empty, 0)
 
 
@@ -129,14 +115,11 @@ def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tenso
 
 @task.solution("each head of each example is computed by itself, with its example's mask.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    batch, num_heads = queries.shape[:2]
     outputs = [
-        torch.stack(
-            [attend(queries[b, h], keys[b, h], values[b, h], mask[b]) for b in range(batch)]
-        )
-        for h in range(num_heads)
+        torch.stack([attend(*head, visible) for head in zip(q, k, v, strict=True)])
+        for q, k, v, visible in zip(queries, keys, values, mask, strict=True)
     ]
-    return torch.stack(outputs, dim=1)
+    return torch.stack(outputs)
 
 
 @task.solution(
@@ -151,11 +134,18 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
     return (powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1)) @ values
 
 
+def lowered(scores: Tensor, visible: Tensor) -> Tensor:
+    """Fill hidden scores with the lowest number."""
+    return scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+
+
+def weigh(scores: Tensor, visible: Tensor, dim: int = -1) -> Tensor:
+    """Weigh what is visible, by a mask that broadcasts against the scores."""
+    return lowered(scores, visible).softmax(dim).masked_fill(~visible, 0)
+
+
 def attend(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    """Attend to what is visible, by a mask that broadcasts against the scores."""
-    low = torch.finfo(queries.dtype).min
-    weights = scale(queries, keys).masked_fill(~visible, low).softmax(-1)
-    return weights.masked_fill(~visible, 0) @ values
+    return weigh(scale(queries, keys), visible) @ values
 
 
 @task.test
@@ -163,9 +153,8 @@ def test_each_query_gets_the_mean_of_what_its_example_shows(function: Function) 
     queries, keys = torch.zeros(2, 2, 2, 3), torch.ones(2, 2, 3, 3)
     values = torch.tensor([1.0, 10, 100])[:, None].repeat(2, 2, 1, 1)
     mask = torch.tensor([[[1, 0, 1], [1, 1, 0]], [[0, 1, 0], [0, 1, 1]]]).bool()
-    output = function(queries, keys, values, mask)
     expected = torch.tensor([[[50.5, 5.5]] * 2, [[10.0, 55]] * 2])
-    assert torch.allclose(output, expected[..., None])
+    assert torch.allclose(function(queries, keys, values, mask), expected[..., None])
 
 
 @task.test
@@ -196,78 +185,68 @@ def test_a_fully_masked_row_gets_zeros_and_finite_gradients(function: Function) 
     assert queries.grad.isfinite().all()
 
 
-@task.bug(
+def weighed(weigh: Function) -> Function:
+    """Correct code, of which a bug changes how scores and a mask give weights."""
+    return lambda queries, keys, values, mask: weigh(scale(queries, keys), mask) @ values
+
+
+task.bug(
+    "mask meets the heads",
+    "the mask has no axis for heads, so its examples are aligned with the scores' heads.",
     symptom="It runs for some batch sizes only, with a mask for each head, not for each example.",
     origin="four axes of scores and three of a mask, in many projects",
     fix="give the mask an axis of size 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
-)
-def mask_meets_the_heads(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the mask has no axis for heads, so its examples are aligned with the scores' heads."""
-    return attend(queries, keys, values, mask)
+)(weighed(weigh))
 
-
-@task.bug(
+task.bug(
+    "masks repeated in the wrong order",
+    "masks are repeated in the order a, b, a, b, but the order of the heads is a, a, b, b.",
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="Dive into Deep Learning's lengths, when given in the wrong order",
     fix="repeat with `repeat_interleave`, or give the mask an axis of size 1 for heads.",
+)(
+    weighed(
+        lambda scores, mask: weigh(scores, mask.repeat(scores.shape[1], 1, 1).view(scores.shape))
+    )
 )
-def masks_repeated_in_the_wrong_order(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:
-    """masks are repeated in the order a, b, a, b, but the order of the heads is a, a, b, b."""
-    repeated = mask.repeat(queries.shape[1], 1, 1).view(*queries.shape[:3], -1)
-    return attend(queries, keys, values, repeated)
 
-
-@task.bug(
-    symptom=(
-        "With as many queries as keys, tokens attend to what should be hidden; otherwise it raises."
-    ),
+task.bug(
+    "queries and keys exchanged",
+    "the mask's axes of queries and keys are exchanged.",
+    symptom="With as many queries as keys, tokens attend to what should be hidden; otherwise it "
+    "raises.",
     fix="leave the axes as they are: rows are queries, columns are keys.",
-)
-def queries_and_keys_exchanged(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:
-    """the mask's axes of queries and keys are exchanged."""
-    return attend(queries, keys, values, mask.mT[:, None])
+)(weighed(lambda scores, mask: weigh(scores, mask.mT[:, None])))
 
-
-@task.bug(
+task.bug(
+    "read the wrong way round",
+    "the mask is inverted: visible keys are hidden, and hidden keys are visible.",
     symptom="Each token attends to what should be hidden, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="fill where the mask is False: `masked_fill(~mask, …)`.",
-)
-def read_the_wrong_way_round(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the mask is inverted: visible keys are hidden, and hidden keys are visible."""
-    return attend(queries, keys, values, ~mask[:, None])
+)(weighed(lambda scores, mask: weigh(scores, ~mask[:, None])))
 
-
-@task.bug(
+task.bug(
+    "ones and zeros added",
+    "the mask is added to the scores as 1 and 0, which hides nothing.",
     symptom="The mask changes the outputs a little, and hides nothing.",
     origin="float masks of 0 and 1 handed where they are added",
     fix="fill with -inf where the mask is False, before the softmax.",
-)
-def ones_and_zeros_added(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the mask is added to the scores as 1 and 0, which hides nothing."""
-    return (scale(queries, keys) + mask[:, None]).softmax(-1) @ values
+)(weighed(lambda scores, mask: (scores + mask[:, None]).softmax(-1)))
 
-
-@task.bug(
+task.bug(
+    "scores multiplied",
+    "scores are multiplied by the mask, and hidden ones are 0, an ordinary score.",
     symptom="Hidden keys have some weight, more than visible ones with low scores.",
     fix="fill with -inf where the mask is False: a score of 0 is a score like any other.",
-)
-def scores_multiplied(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """scores are multiplied by the mask, and hidden ones are 0, an ordinary score."""
-    return (scale(queries, keys) * mask[:, None]).softmax(-1) @ values
+)(weighed(lambda scores, mask: (scores * mask[:, None]).softmax(-1)))
 
-
-@task.bug(
+task.bug(
+    "masked after the softmax",
+    "the mask comes after the softmax, where hidden keys have taken their share already.",
     symptom="The more a mask hides, the smaller the outputs.",
     fix="hide before the softmax, so that the visible keys share the whole weight.",
-)
-def masked_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the mask comes after the softmax, where hidden keys have taken their share already."""
-    return (scale(queries, keys).softmax(-1) * mask[:, None]) @ values
+)(weighed(lambda scores, mask: scores.softmax(-1) * mask[:, None]))
 
 
 @task.bug(
@@ -283,14 +262,13 @@ def masked_and_divided_after_the_softmax(
     return weights / weights.sum(-1, keepdim=True) @ values
 
 
-@task.bug(
+task.bug(
+    "empty rows nan",
+    "a fully masked row is normalised like any other, by a softmax of all -inf.",
     symptom="A query without a visible key gives NaN.",
     origin="pytorch#103749; `nn.MultiheadAttention` with such a row",
     fix="clear such rows before the softmax, and their weights after it.",
-)
-def empty_rows_nan(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """a fully masked row is normalised like any other, by a softmax of all -inf."""
-    return scale(queries, keys).masked_fill(~mask[:, None], -math.inf).softmax(-1) @ values
+)(weighed(lambda scores, mask: scores.masked_fill(~mask[:, None], -math.inf).softmax(-1)))
 
 
 @task.bug(
@@ -305,47 +283,33 @@ def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Te
     return torch.where(mask[:, None], weights, 0) @ values
 
 
-@task.bug(
+task.bug(
+    "empty rows uniform",
+    "a fully masked row is filled with one finite number, and all its keys weigh the same.",
     symptom="A query without a visible key gets the mean of all that is hidden from it.",
     origin="Dive into Deep Learning's masked softmax",
     fix="set the weights of hidden keys to 0 after the softmax as well.",
-)
-def empty_rows_uniform(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """a fully masked row is filled with one finite number, and all its keys weigh the same."""
-    low = torch.finfo(queries.dtype).min
-    return scale(queries, keys).masked_fill(~mask[:, None], low).softmax(-1) @ values
+)(weighed(lambda scores, mask: lowered(scores, mask[:, None]).softmax(-1)))
 
-
-@task.bug(
+task.bug(
+    "the first examples mask for all",
+    "the first example's mask is used for the whole batch.",
     symptom="A batch of one is right; in larger ones the first text's mask is used for all texts.",
     fix="keep the axis of examples: each has its own mask.",
-)
-def the_first_examples_mask_for_all(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:
-    """the first example's mask is used for the whole batch."""
-    return attend(queries, keys, values, mask[:1, None])
+)(weighed(lambda scores, mask: weigh(scores, mask[:1, None])))
 
-
-@task.bug(
+task.bug(
+    "the first query's row for all",
+    "each example's first row is used for all of its queries, as if it were a padding mask.",
     symptom="A mask of padding works; a causal one shows every query the first key only.",
     origin="a common mistake: code that was written for masks of padding",
     fix="keep the axis of queries: each has its own row.",
-)
-def the_first_querys_row_for_all(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:
-    """each example's first row is used for all of its queries, as if it were a padding mask."""
-    return attend(queries, keys, values, mask[:, None, :1])
+)(weighed(lambda scores, mask: weigh(scores, mask[:, None, :1])))
 
-
-@task.bug(
+task.bug(
+    "softmax over the queries",
+    "the softmax is taken over the queries, so the weights of each key sum to 1.",
     symptom="The weights of a query do not sum to 1: those of a key do.",
     origin="accepted by TorchCode's judge",
     fix="take the softmax over the last axis, the keys: `dim=-1`.",
-)
-def softmax_over_the_queries(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the softmax is taken over the queries, so the weights of each key sum to 1."""
-    low = torch.finfo(queries.dtype).min
-    weights = scale(queries, keys).masked_fill(~mask[:, None], low).softmax(-2)
-    return weights.masked_fill(~mask[:, None], 0) @ values
+)(weighed(lambda scores, mask: weigh(scores, mask[:, None], dim=-2)))

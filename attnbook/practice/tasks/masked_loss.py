@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -30,63 +30,58 @@ task = Task(
 )
 
 
-def _targets(*rows: list[int]) -> Tensor:
-    return torch.tensor(rows)
+Texts = tuple[Tensor, Tensor, Tensor]
+TARGETS = [4, 1, 0], [3, 0, 2]
+NOT_FINITE = torch.tensor([[0, 0, math.inf], [0, math.nan, math.nan]])[..., None]
 
 
-task.case("texts of different lengths")(
-    lambda: (normal(2, 5, 3), _targets([2, 0, 1, 1, 2], [0, 2, 2, 1, 0]), lengths(4, 2))
-)
-task.case("no padding")(lambda: (normal(2, 3, 5), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 3)))
+def _texts(
+    num_symbols: int, targets: tuple[list[int], ...], *lens: int, added: float | Tensor = 0
+) -> Texts:
+    """Scores of the targets' shape, without a pattern, and with a number added."""
+    scores = normal(len(targets), len(targets[0]), num_symbols) + added
+    return scores, lengths(*targets), lengths(*lens)
+
+
+task.case("texts of different lengths")(lambda: _texts(3, ([2, 0, 1, 1, 2], [0, 2, 2, 1, 0]), 4, 2))
+task.case("no padding")(lambda: _texts(5, TARGETS, 3, 3))
 task.case("as many texts as steps and symbols")(
-    lambda: (normal(3, 3, 3), _targets([1, 0, 2], [2, 2, 0], [0, 1, 1]), lengths(1, 3, 2))
+    lambda: _texts(3, ([1, 0, 2], [2, 2, 0], [0, 1, 1]), 1, 3, 2)
 )
-task.case("texts of one symbol")(
-    lambda: (normal(3, 2, 5), _targets([0, 3], [4, 0], [1, 2]), lengths(1, 1, 1))
-)
-task.case("a text of length 0")(
-    lambda: (normal(2, 3, 5), _targets([1, 4, 0], [2, 3, 3]), lengths(0, 2))
-)
+task.case("texts of one symbol")(lambda: _texts(5, ([0, 3], [4, 0], [1, 2]), 1, 1, 1))
+task.case("a text of length 0")(lambda: _texts(5, ([1, 4, 0], [2, 3, 3]), 0, 2))
 task.case("a right symbol 200 below the likeliest")(
-    lambda: (torch.tensor([[[0.0, 200, 3], [1, 2, 3]]]), _targets([0, 1]), lengths(2))
+    lambda: (torch.tensor([[[0.0, 200, 3], [1, 2, 3]]]), lengths([0, 1]), lengths(2))
 )
 
 
 @task.case("scores of 1e30 at padding")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    scores = normal(1, 3, 5)
+def _() -> Texts:
+    scores, targets, lens = _texts(5, ([3, 1, 0],), 2)
     scores[0, 2, 1] = 1e30
-    return scores, _targets([3, 1, 0]), lengths(2)
+    return scores, targets, lens
 
 
-task.case("half precision")(
-    lambda: (normal(2, 3, 5).half(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
+task.case("half precision")(lambda: with_dtype(torch.half, *_texts(5, TARGETS, 3, 2)))
+task.case("double precision")(lambda: with_dtype(torch.double, *_texts(5, TARGETS, 3, 2)))
+task.case("infinity and NaN at padding", gradients=False)(
+    lambda: _texts(5, ([1, 4, 0], [2, 0, 0]), 2, 1, added=NOT_FINITE)
 )
-task.case("double precision")(
-    lambda: (normal(2, 3, 5).double(), _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
-)
+task.case("all scores near -200")(lambda: _texts(5, TARGETS, 3, 2, added=-200))
+
+
+@task.case("9 texts of up to 131 steps")
+def _() -> Texts:
+    targets = (10 * normal(9, 131, seed=1).abs()).long() % 70
+    return normal(9, 131, 70), targets, lengths(131, 1, 0, 65, 129, 130, 66, 64, 8)
 
 
 def real_steps(targets: Tensor, valid_lens: Tensor) -> Tensor:
     return torch.arange(targets.shape[1]) < valid_lens[:, None]
 
 
-@task.case("infinity and NaN at padding", gradients=False)
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    scores = normal(2, 3, 5)
-    scores[0, 2], scores[1, 1:] = math.inf, math.nan
-    return scores, torch.tensor([[1, 4, 0], [2, 0, 0]]), lengths(2, 1)
-
-
-task.case("all scores near -200")(
-    lambda: (normal(2, 3, 5) - 200, _targets([4, 1, 0], [3, 0, 2]), lengths(3, 2))
-)
-
-
-@task.case("9 texts of up to 131 steps")
-def _() -> tuple[Tensor, Tensor, Tensor]:
-    targets = (10 * normal(9, 131, seed=1).abs()).long() % 70
-    return normal(9, 131, 70), targets, lengths(131, 1, 0, 65, 129, 130, 66, 64, 8)
+def at_targets(numbers: Tensor, targets: Tensor) -> Tensor:
+    return numbers.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
 
 
 @task.solution("PyTorch's own `cross_entropy` ignores targets of -100.")
@@ -97,9 +92,8 @@ def targets_that_are_ignored(scores: Tensor, targets: Tensor, valid_lens: Tensor
 
 @task.solution("it takes log p of the right token everywhere, and adds up those of real steps.")
 def gathered_and_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    logs = scores.log_softmax(-1).gather(-1, targets.unsqueeze(-1)).squeeze(-1)
     real = real_steps(targets, valid_lens)
-    return -torch.where(real, logs, 0).sum() / real.sum()
+    return -torch.where(real, at_targets(scores.log_softmax(-1), targets), 0).sum() / real.sum()
 
 
 @task.solution("it adds up the losses of each text's real steps, text by text.")
@@ -171,51 +165,50 @@ def _mean(losses: Tensor, real: Tensor) -> Tensor:
     return (losses * real).sum() / real.sum()
 
 
-@task.bug(
+def in_steps(
+    lose: Function = _losses, real: Function = real_steps, mean: Function = _mean
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+    return lambda scores, targets, valid_lens: mean(
+        lose(scores, targets), real(targets, valid_lens)
+    )
+
+
+task.bug(
+    "padding in the loss",
+    "the loss of padding counts, too.",
     symptom="The loss falls fast; then the model writes padding and little else.",
     origin="PyTorch's seq2seq tutorial, pytorch/tutorials#2840 and #3643",
     fix="leave padded steps out of both the sum and the count.",
-)
-def padding_in_the_loss(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the loss of padding counts, too."""
-    return _losses(scores, targets).mean()
+)(in_steps(mean=lambda losses, _real: losses.mean()))
 
-
-@task.bug(
+task.bug(
+    "divided by all steps",
+    "padding is left out of the sum, but the sum is divided by the number of all steps.",
     symptom="The loss is smaller the more padding a batch has.",
     fix="divide by the number of real steps, `valid_lens.sum()`.",
-)
-def divided_by_all_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """padding is left out of the sum, but the sum is divided by the number of all steps."""
-    return (_losses(scores, targets) * real_steps(targets, valid_lens)).mean()
+)(in_steps(mean=lambda losses, real: (losses * real).mean()))
 
-
-@task.bug(
+task.bug(
+    "the mean of the texts means",
+    "the texts' own means are averaged, so that a step of a short text weighs more.",
     symptom="The loss of a batch is not the token-weighted mean of its parts' losses.",
     fix="divide only once: the sum over the batch by the number of real steps in the batch.",
-)
-def the_mean_of_the_texts_means(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the texts' own means are averaged, so that a step of a short text weighs more."""
-    per_text = (_losses(scores, targets) * real_steps(targets, valid_lens)).sum(1)
-    return (per_text / valid_lens).mean()
+)(in_steps(mean=lambda losses, real: ((losses * real).sum(1) / real.sum(1)).mean()))
 
-
-@task.bug(
+task.bug(
+    "the sum in place of the mean",
+    "the losses are added up, and not divided.",
     symptom="The loss grows with the size of the batch.",
     fix="divide by the number of real steps, `valid_lens.sum()`.",
-)
-def the_sum_in_place_of_the_mean(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the losses are added up, and not divided."""
-    return (_losses(scores, targets) * real_steps(targets, valid_lens)).sum()
+)(in_steps(mean=lambda losses, real: (losses * real).sum()))
 
-
-@task.bug(
+task.bug(
+    "softmax twice",
+    "the softmax is taken twice, once before `cross_entropy` and once in it.",
     symptom="The loss falls a little and stays high, however long one trains.",
     fix="pass the scores themselves to `cross_entropy`, which takes the softmax.",
-)
-def softmax_twice(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the softmax is taken twice, once before `cross_entropy` and once in it."""
-    return _mean(_losses(scores.softmax(-1), targets), real_steps(targets, valid_lens))
+)(in_steps(lose=lambda scores, targets: _losses(scores.softmax(-1), targets)))
 
 
 @task.bug(
@@ -228,51 +221,40 @@ def the_scores_are_masked(scores: Tensor, targets: Tensor, valid_lens: Tensor) -
     return _losses(scores * real[..., None], targets).sum() / real.sum()
 
 
-@task.bug(
+task.bug(
+    "the last symbol is left out",
+    "one step too few is counted: the last token of each text is left out.",
     symptom="The model never learns when to stop.",
     fix="real steps are those whose position is below the length.",
-)
-def the_last_symbol_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """one step too few is counted: the last token of each text is left out."""
-    return _mean(_losses(scores, targets), real_steps(targets, valid_lens - 1))
+)(in_steps(real=lambda targets, lens: real_steps(targets, lens - 1)))
 
-
-@task.bug(
+task.bug(
+    "one step of padding",
+    "one step too many is counted, if a text has padding.",
     symptom="After the end of a text the model learns to write one token of padding.",
     fix="compare positions with `<`: they are counted from 0.",
-)
-def one_step_of_padding(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """one step too many is counted, if a text has padding."""
-    return _mean(_losses(scores, targets), real_steps(targets, valid_lens + 1))
+)(in_steps(real=lambda targets, lens: real_steps(targets, lens + 1)))
 
-
-@task.bug(
+task.bug(
+    "symbol 0 is left out",
+    "token 0 is treated as padding wherever it is.",
     symptom="One symbol is never learned.",
     fix="find padding by the lengths, not by a number that is also a token.",
-)
-def symbol_0_is_left_out(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """token 0 is treated as padding wherever it is."""
-    return _mean(_losses(scores, targets), real_steps(targets, valid_lens) & (targets != 0))
+)(in_steps(real=lambda targets, lens: real_steps(targets, lens) & (targets != 0)))
 
-
-@task.bug(
+task.bug(
+    "the logarithm is missing",
+    "`nll_loss` is given probabilities, and no logarithm is taken.",
     symptom="The loss is negative.",
     fix="pass `log_softmax` to `nll_loss`, or the scores to `cross_entropy`.",
-)
-def the_logarithm_is_missing(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """`nll_loss` is given probabilities, and no logarithm is taken."""
-    losses = -scores.softmax(-1).gather(-1, targets[..., None])[..., 0]
-    return _mean(losses, real_steps(targets, valid_lens))
+)(in_steps(lose=lambda scores, targets: -at_targets(scores.softmax(-1), targets)))
 
-
-@task.bug(
+task.bug(
+    "softmax over the steps",
+    "the softmax is taken over the steps.",
     symptom="The loss of equal scores is log(num_steps), not log(num_symbols).",
     fix="take the softmax over the tokens: flatten batch and steps for `cross_entropy`.",
-)
-def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    """the softmax is taken over the steps."""
-    logs = scores.log_softmax(1).gather(-1, targets[..., None])[..., 0]
-    return _mean(-logs, real_steps(targets, valid_lens))
+)(in_steps(lose=lambda scores, targets: -at_targets(scores.log_softmax(1), targets)))
 
 
 @task.bug(
@@ -282,4 +264,4 @@ def softmax_over_the_steps(scores: Tensor, targets: Tensor, valid_lens: Tensor) 
 def log_of_a_softmax(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
     """the logarithm is taken of a p that has underflowed to 0."""
     real = real_steps(targets, valid_lens)
-    return -scores.softmax(-1).gather(-1, targets[..., None])[..., 0][real].log().mean()
+    return -at_targets(scores.softmax(-1), targets)[real].log().mean()

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
-from attnbook.practice.example_inputs import normal
+from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
 
@@ -34,6 +34,11 @@ task = Task(
 )
 
 
+def _plus(*added: int | list[int], dtype: torch.dtype = torch.float) -> tuple[Tensor, Tensor, int]:
+    """Scores of five keys with numbers added, in blocks of two."""
+    return normal(2, 3, 5).to(dtype) + lengths(*added), normal(2, 5, 7).to(dtype), 2
+
+
 task.case("blocks of one size")(lambda: (normal(2, 3, 10), normal(2, 10, 7), 5))
 task.case("a last block that is smaller")(lambda: (normal(2, 3, 11), normal(2, 11, 5), 3))
 task.case("blocks of one key")(lambda: (normal(2, 3, 5), normal(2, 5, 7), 1))
@@ -44,27 +49,22 @@ task.case("the highest score in the last block")(
 task.case("the highest score in the first block")(
     lambda: (normal(2, 3, 7).sort(-1, descending=True).values, normal(2, 7, 5), 2)
 )
-task.case("scores near 200")(lambda: (200 + normal(2, 3, 5), normal(2, 5, 7), 2))
-task.case("scores near -200")(lambda: (normal(2, 3, 5) - 200, normal(2, 5, 7), 2))
-task.case("a query whose scores are 200 below another's")(
-    lambda: (normal(2, 3, 5) - torch.tensor([[[0.0], [200], [500]]]), normal(2, 5, 7), 2)
-)
-task.case("a first block 200 above the others")(
-    lambda: (normal(2, 3, 5) + torch.tensor([200.0, 200, 0, 0, 0]), normal(2, 5, 7), 2)
-)
-task.case("half precision")(lambda: (normal(2, 3, 5).half(), normal(2, 5, 7).half(), 2))
-task.case("double precision, near 1000")(
-    lambda: (1000 + normal(2, 3, 5).double(), normal(2, 5, 7).double(), 2)
-)
-task.case("double precision, near -100,000")(
-    lambda: (normal(2, 3, 5).double() - 1e5, normal(2, 5, 7).double(), 2)
-)
-task.case("a last block 200 above the others")(
-    lambda: (normal(2, 3, 5) + torch.tensor([0.0, 0, 0, 0, 200]), normal(2, 5, 7), 2)
-)
+task.case("scores near 200")(lambda: _plus(200))
+task.case("scores near -200")(lambda: _plus(-200))
+task.case("a query whose scores are 200 below another's")(lambda: _plus([0], [-200], [-500]))
+task.case("a first block 200 above the others")(lambda: _plus(200, 200, 0, 0, 0))
+task.case("half precision")(lambda: _plus(0, dtype=torch.half))
+task.case("double precision, near 1000")(lambda: _plus(1000, dtype=torch.double))
+task.case("double precision, near -100,000")(lambda: _plus(-100_000, dtype=torch.double))
+task.case("a last block 200 above the others")(lambda: _plus(0, 0, 0, 0, 200))
 task.case("6 examples of 9 queries, 131 keys in blocks of 20")(
     lambda: (normal(6, 9, 131), normal(6, 131, 7), 20)
 )
+
+
+def _blocks(scores: Tensor, values: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
+    starts = range(0, scores.shape[-1], size)
+    return [(scores[..., i : i + size], values[:, i : i + size]) for i in starts]
 
 
 @task.solution("it is the book's own, and takes all keys at once.")
@@ -75,15 +75,13 @@ def the_package(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
 @task.solution("both sums are corrected whenever the highest score rises.")
 def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     highest = torch.full_like(scores[..., :1], -math.inf)
-    total = torch.zeros_like(highest)
-    weighted = torch.zeros_like(scores[..., :1] * values[:, :1])
-    for start in range(0, scores.shape[-1], block_size):
-        block = scores[..., start : start + block_size]
+    total = weighted = torch.zeros_like(highest)
+    for block, part in _blocks(scores, values, block_size):
         new_highest = torch.maximum(highest, block.amax(-1, keepdim=True))
         correction = (highest - new_highest).exp()
         powers = (block - new_highest).exp()
         total = correction * total + powers.sum(-1, keepdim=True)
-        weighted = correction * weighted + powers @ values[:, start : start + block_size]
+        weighted = correction * weighted + powers @ part
         highest = new_highest
     return weighted / total
 
@@ -92,13 +90,9 @@ def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     "each block has its own softmax; a softmax of all blocks' logsumexp gives their shares."
 )
 def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    outputs, sizes = [], []
-    for start in range(0, scores.shape[-1], block_size):
-        block = scores[..., start : start + block_size]
-        part = values[:, start : start + block_size]
-        outputs.append(torch.einsum("bqk,bkv->bqv", block.softmax(-1), part))
-        sizes.append(block.logsumexp(-1))
-    shares = torch.stack(sizes).softmax(0)
+    blocks = _blocks(scores, values, block_size)
+    outputs = [torch.einsum("bqk,bkv->bqv", block.softmax(-1), part) for block, part in blocks]
+    shares = torch.stack([block.logsumexp(-1) for block, _ in blocks]).softmax(0)
     return (shares.unsqueeze(-1) * torch.stack(outputs)).sum(0)
 
 
@@ -123,8 +117,7 @@ def test_weights_of_2_6_and_12_twentieths_give_25(online_softmax: Function) -> N
 @task.test
 def test_equal_scores_of_any_size_give_the_mean(online_softmax: Function) -> None:
     for score in (0.0, 1000.0, -1000.0):
-        output = online_softmax(torch.full((1, 1, 3), score), _VALUES, 2)
-        assert abs(output.item() - 20) < 1e-4
+        assert abs(online_softmax(torch.full((1, 1, 3), score), _VALUES, 2).item() - 20) < 1e-4
 
 
 @task.test
@@ -140,64 +133,61 @@ def test_a_key_far_above_the_others_takes_all_wherever_it_is(online_softmax: Fun
         assert torch.allclose(online_softmax(scores, _VALUES, block_size), _VALUES)
 
 
-_Blocks = list[tuple[Tensor, Tensor]]
+def walking(correct_sum: bool = True, correct_weighted: bool = True, sign: int = 1) -> Function:
+    """Carry the sums from block to block; a bug leaves one uncorrected, or changes the sign."""
+
+    def written(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+        highest = scores[..., :block_size].amax(-1, keepdim=True)
+        total = weighted = torch.zeros(())
+        for block, part in _blocks(scores, values, block_size):
+            new_highest = torch.maximum(highest, block.amax(-1, keepdim=True))
+            correction = (sign * (highest - new_highest)).exp()
+            powers = (block - new_highest).exp()
+            total = total * (correction if correct_sum else 1) + powers.sum(-1, keepdim=True)
+            weighted = weighted * (correction if correct_weighted else 1) + powers @ part
+            highest = new_highest
+        return weighted / total
+
+    return written
 
 
-def _blocks(scores: Tensor, values: Tensor, size: int) -> _Blocks:
-    starts = range(0, scores.shape[-1], size)
-    return [(scores[..., i : i + size], values[:, i : i + size]) for i in starts]
+def subtracting(highest: Function) -> Function:
+    """Take all keys at once, and subtract a number from their scores."""
+
+    def written(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+        powers: Tensor = (scores - highest(scores, block_size)).exp()
+        return powers @ values / powers.sum(-1, keepdim=True)
+
+    return written
 
 
-def _walk(blocks: _Blocks, old_sum: bool, old_weighted: bool, sign: int = 1) -> Tensor:
-    """Carry the sums from block to block, and correct those that are named."""
-    block, part = blocks[0]
-    highest = block.amax(-1, keepdim=True)
-    total = (block - highest).exp().sum(-1, keepdim=True)
-    weighted = (block - highest).exp() @ part
-    for block, part in blocks[1:]:
-        new_highest = torch.maximum(highest, block.amax(-1, keepdim=True))
-        correction = (sign * (highest - new_highest)).exp()
-        powers = (block - new_highest).exp()
-        total = total * (correction if old_sum else 1) + powers.sum(-1, keepdim=True)
-        weighted = weighted * (correction if old_weighted else 1) + powers @ part
-        highest = new_highest
-    return weighted / total
-
-
-@task.bug(
+task.bug(
+    "no correction",
+    "the old sums are not corrected, or not correctly, when the highest score rises.",
     symptom="It is right when the highest score is in the first block; otherwise it only looks so.",
     fix="multiply both sums by exp(old highest − new highest), and then replace the highest.",
-)
-def no_correction(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the old sums are not corrected, or not correctly, when the highest score rises."""
-    return _walk(_blocks(scores, values, block_size), old_sum=False, old_weighted=False)
+)(walking(correct_sum=False, correct_weighted=False))
 
-
-@task.bug(
+task.bug(
+    "only the sum is corrected",
+    "the sum is corrected when the highest score rises, and the weighted sum is not.",
     symptom="Outputs are too large as soon as the highest score is not in the first block.",
     fix="multiply the weighted sum by the same correction as the sum.",
-)
-def only_the_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the sum is corrected when the highest score rises, and the weighted sum is not."""
-    return _walk(_blocks(scores, values, block_size), old_sum=True, old_weighted=False)
+)(walking(correct_weighted=False))
 
-
-@task.bug(
+task.bug(
+    "only the weighted sum is corrected",
+    "the weighted sum is corrected when the highest score rises, and the sum is not.",
     symptom="Outputs shrink towards 0 as soon as the highest score is not in the first block.",
     fix="multiply the sum by the same correction as the weighted sum.",
-)
-def only_the_weighted_sum_is_corrected(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the weighted sum is corrected when the highest score rises, and the sum is not."""
-    return _walk(_blocks(scores, values, block_size), old_sum=False, old_weighted=True)
+)(walking(correct_sum=False))
 
-
-@task.bug(
+task.bug(
+    "the correction has the wrong sign",
+    "the correction's exponent has the wrong sign, so old sums grow where they should shrink.",
     symptom="Early keys weigh too much, the more so the more the scores rise.",
     fix="the factor is exp(old highest − new highest), which is at most 1.",
-)
-def the_correction_has_the_wrong_sign(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the correction's exponent has the wrong sign, so old sums grow where they should shrink."""
-    return _walk(_blocks(scores, values, block_size), old_sum=True, old_weighted=True, sign=-1)
+)(walking(sign=-1))
 
 
 @task.bug(
@@ -209,8 +199,8 @@ def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -
     whole = scores.shape[-1] // block_size * block_size
     if whole == 0:
         return torch.zeros_like(scores[..., :1] * values[:, :1])
-    blocks = _blocks(scores[..., :whole], values[:, :whole], block_size)
-    return _walk(blocks, old_sum=True, old_weighted=True)
+    output: Tensor = walking()(scores[..., :whole], values[:, :whole], block_size)
+    return output
 
 
 @task.bug(
@@ -232,34 +222,27 @@ def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     return (scores - scores.amax(-1, keepdim=True)).exp() @ values
 
 
-@task.bug(
+task.bug(
+    "no maximum",
+    "the highest score is not subtracted, and exp overflows.",
     symptom="The output is NaN where scores are high.",
     origin="Understanding Deep Learning's notebook on self-attention",
     fix="subtract the highest score so far before you take exp.",
-)
-def no_maximum(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the highest score is not subtracted, and exp overflows."""
-    return scores.exp() @ values / scores.exp().sum(-1, keepdim=True)
+)(subtracting(lambda _scores, _size: 0))
 
-
-@task.bug(
+task.bug(
+    "the maximum begins at 0",
+    "the highest score begins at 0, so that the powers of very low scores are all 0.",
     symptom="The output is NaN where all scores are very low.",
     fix="begin with -inf as the highest score so far, not with 0.",
-)
-def the_maximum_begins_at_0(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the highest score begins at 0, so that the powers of very low scores are all 0."""
-    powers = (scores - scores.amax(-1, keepdim=True).clamp(min=0)).exp()
-    return powers @ values / powers.sum(-1, keepdim=True)
+)(subtracting(lambda scores, _size: scores.amax(-1, keepdim=True).clamp(min=0)))
 
-
-@task.bug(
+task.bug(
+    "one maximum for all queries",
+    "all queries share one highest score, so a query of far lower scores has only powers of 0.",
     symptom="Some queries give NaN when another query has far higher scores.",
     fix="keep a highest score for each query: take the maximum over the last axis only.",
-)
-def one_maximum_for_all_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """all queries share one highest score, so a query of far lower scores has only powers of 0."""
-    powers = (scores - scores.max()).exp()
-    return powers @ values / powers.sum(-1, keepdim=True)
+)(subtracting(lambda scores, _size: scores.max()))
 
 
 @task.bug(
@@ -279,14 +262,12 @@ def the_blocks_maximum_replaces_the_highest(
     return weighted / total
 
 
-@task.bug(
+task.bug(
+    "the highest never rises",
+    "the highest score of the first block is subtracted from all scores, and exp overflows.",
     symptom="The output is NaN where a later block has far higher scores.",
     fix="raise the highest score so far to each block's highest, where that is higher.",
-)
-def the_highest_never_rises(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the highest score of the first block is subtracted from all scores, and exp overflows."""
-    powers = (scores - scores[..., :block_size].amax(-1, keepdim=True)).exp()
-    return powers @ values / powers.sum(-1, keepdim=True)
+)(subtracting(lambda scores, size: scores[..., :size].amax(-1, keepdim=True)))
 
 
 # On plain lists
@@ -318,7 +299,6 @@ by_hand = ListTask(
     ),
     starter="import math\n\ndef update(highest, total, weighted, score, value):\n    ...",
 )
-
 
 by_hand.case("a higher score")(lambda: (1.0, 1.5, 20.0, 2.0, 30.0))
 by_hand.case("a lower score")(lambda: (2.0, 1.5, 20.0, 1.0, 30.0))
@@ -411,9 +391,8 @@ def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) ->
 @by_hand.bug(fix="return the weighted sum itself; the caller divides, after the last key.")
 def divided_too_early(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum is divided by the total at each step, not once at the end."""
-    new, factor, power = _rescale(highest, score)
-    total = factor * total + power
-    return new, total, (factor * weighted + power * value) / total
+    new, total, weighted = by_one_factor(highest, total, weighted, score, value)
+    return new, total, weighted / total
 
 
 @by_hand.bug(fix="add the new key to both sums even where the highest does not rise.")
@@ -434,8 +413,8 @@ def the_past_thrown_away(highest: N, total: N, weighted: N, score: N, value: N) 
 @by_hand.bug(fix="return the total second, and the weighted sum third.")
 def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the weighted sum comes second, and the total third."""
-    new, factor, power = _rescale(highest, score)
-    return new, factor * weighted + power * value, factor * total + power
+    new, total, weighted = by_one_factor(highest, total, weighted, score, value)
+    return new, weighted, total
 
 
 @by_hand.bug(fix="update the highest first, and then take `math.exp(score - new_highest)`.")

@@ -7,12 +7,11 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.reference_steps import rotated
 from attnbook.practice.task import Function, Law, Task
 
 
-def _rest_stays(
-    turned: Tensor, vectors: Tensor, _positions: Tensor, size: int, _base: float
-) -> bool:
+def _rest(turned: Tensor, vectors: Tensor, _positions: Tensor, size: int, _base: float) -> bool:
     return torch.equal(turned[..., size:], vectors[..., size:])
 
 
@@ -20,43 +19,33 @@ task = Task(
     name="partial-rotary",
     statement=(
         "Write `partial_rotary(vectors, positions, size, base)`, the rotary encoding of models "
-        "such as GPT-NeoX. `vectors`, queries or keys, has shape (batch, num_heads, "
-        "num_positions, head_size); `positions` (batch, num_positions) has a row for each "
-        "example, in which left padding does not count. Only the first `size` components, an "
-        "even number, are turned; the others stay as they are. Component i is paired with i + "
-        "size/2, for i from 0 to size/2 - 1: at position p, the pair a and b is turned by the "
-        "angle t = p / base^(2i/size), which gives a · cos t - b · sin t and a · sin t + "
-        "b · cos t. The output has the shape and dtype of `vectors`. Compute the "
-        "angles in double precision."
+        "such as GPT-NeoX. `vectors`, queries or keys, has shape (batch, num_heads, num_positions, "
+        "head_size); `positions` (batch, num_positions) has a row for each example, in which left "
+        "padding does not count. Only the first `size` components, an even number, are turned; the "
+        "others stay as they are. Component i is paired with i + size/2, for i from 0 to size/2 - "
+        "1: at position p, the pair a and b is turned by the angle t = p / base^(2i/size), which "
+        "gives a · cos t - b · sin t and a · sin t + b · cos t. The output has the shape and dtype "
+        "of `vectors`. Compute the angles in double precision."
     ),
     starter="def partial_rotary(vectors, positions, size, base):\n    ...",
-    laws=(
-        Law(
-            "A component at index `size` or later has changed; it must stay as it is.", _rest_stays
-        ),
-    ),
+    laws=(Law("A component at index `size` or later has changed; it must stay as it is.", _rest),),
 )
 
 
-def rows(*positions: tuple[int, ...]) -> Tensor:
-    """Positions, a row for each example."""
-    return torch.stack([lengths(*row) for row in positions])
+PADDED = [0, 0, 0, 1, 2], [0, 1, 2, 3, 4]
 
-
-PADDED = (0, 0, 0, 1, 2), (0, 1, 2, 3, 4)
-
-task.case("four of ten components")(lambda: (normal(2, 3, 5, 10), rows(*PADDED), 4, 10_000.0))
-task.case("all components")(lambda: (normal(2, 3, 5, 14), rows(*PADDED), 14, 10_000.0))
-task.case("a base of 500,000")(lambda: (normal(2, 3, 5, 14), rows(*PADDED), 10, 500_000.0))
+task.case("four of ten components")(lambda: (normal(2, 3, 5, 10), lengths(*PADDED), 4, 10_000.0))
+task.case("all components")(lambda: (normal(2, 3, 5, 14), lengths(*PADDED), 14, 10_000.0))
+task.case("a base of 500,000")(lambda: (normal(2, 3, 5, 14), lengths(*PADDED), 10, 500_000.0))
 task.case("as many examples as heads and positions")(
-    lambda: (normal(3, 3, 3, 6), rows((0, 0, 1), (0, 1, 2), (7, 8, 9)), 4, 10_000.0)
+    lambda: (normal(3, 3, 3, 6), lengths([0, 0, 1], [0, 1, 2], [7, 8, 9]), 4, 10_000.0)
 )
 task.case("one query that follows a cache")(
-    lambda: (normal(2, 3, 1, 10), rows((23,), (4,)), 6, 10_000.0)
+    lambda: (normal(2, 3, 1, 10), lengths([23], [4]), 6, 10_000.0)
 )
-task.case("half precision")(lambda: (normal(2, 3, 5, 14).half(), rows(*PADDED), 10, 10_000.0))
+task.case("half precision")(lambda: (normal(2, 3, 5, 14).half(), lengths(*PADDED), 10, 10_000.0))
 task.case("positions around 100,000")(
-    lambda: (normal(2, 3, 2, 14), rows((100_003, 99_991), (0, 1)), 10, 10_000.0)
+    lambda: (normal(2, 3, 2, 14), lengths([100_003, 99_991], [0, 1]), 10, 10_000.0)
 )
 task.case("6 examples of 9 heads and 70 components")(
     lambda: (normal(6, 9, 3, 70), torch.arange(18).reshape(6, 3), 34, 10_000.0)
@@ -73,8 +62,8 @@ def turn(vectors: Tensor, angles: Tensor) -> Tensor:
     """Turn the first components, as many as two for each angle."""
     half = angles.shape[-1]
     a, b, rest = vectors.double().tensor_split([half, 2 * half], dim=-1)
-    cos, sin = angles.cos(), angles.sin()
-    return torch.cat([a * cos - b * sin, a * sin + b * cos, rest], dim=-1).to(vectors.dtype)
+    pair = rotated(a, b, angles.cos(), angles.sin())
+    return torch.cat([*pair, rest], dim=-1).to(vectors.dtype)
 
 
 @task.solution("it is the book's own.")
@@ -102,10 +91,10 @@ def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor, size: int, base: fl
 def pair_by_pair(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     angles, turned = angles_of(positions, size, base), vectors.clone()
     for pair in range(size // 2):
-        cos, sin = angles[..., pair].cos(), angles[..., pair].sin()
-        a, b = vectors[..., pair].double(), vectors[..., pair + size // 2].double()
-        turned[..., pair] = (a * cos - b * sin).to(vectors.dtype)
-        turned[..., pair + size // 2] = (a * sin + b * cos).to(vectors.dtype)
+        pairs = [pair, pair + size // 2]
+        a, b = vectors[..., pairs].double().unbind(-1)
+        new = rotated(a, b, angles[..., pair].cos(), angles[..., pair].sin())
+        turned[..., pairs] = torch.stack(new, dim=-1).to(vectors.dtype)
     return turned
 
 
@@ -140,14 +129,20 @@ def test_a_far_position_turns_exactly(partial_rotary: Function) -> None:
     assert partial_rotary(vectors, torch.tensor([[5]]), 4, 10_000.0).dtype == torch.float16
 
 
-@task.bug(
+def turned_by(angles: Function) -> Function:
+    """Correct code, of which a bug changes the angles."""
+    return lambda vectors, positions, size, base: turn(
+        vectors, angles(vectors, positions, size, base)
+    )
+
+
+task.bug(
+    "all components turned",
+    "all components are turned, and not only the first `size`.",
     symptom="Weights of a model that turns only a part of each head give nonsense.",
     origin="vllm#43676",
     fix="turn `vectors[..., :size]`, and append `vectors[..., size:]` unchanged.",
-)
-def all_components_turned(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    """all components are turned, and not only the first `size`."""
-    return turn(vectors, angles_of(positions, vectors.shape[-1], base))
+)(turned_by(lambda x, positions, _, base: angles_of(positions, x.shape[-1], base)))
 
 
 @task.bug(
@@ -158,29 +153,23 @@ def the_last_components_turned(
     vectors: Tensor, positions: Tensor, size: int, base: float
 ) -> Tensor:
     """the last `size` components are turned, and the first stay."""
-    stay = vectors.shape[-1] - size
-    turned = turn(vectors[..., stay:], angles_of(positions, size, base))
-    return torch.cat([vectors[..., :stay], turned], dim=-1)
+    first, last = vectors.tensor_split([-size], dim=-1)
+    return torch.cat([first, turn(last, angles_of(positions, size, base))], dim=-1)
 
 
-@task.bug(
+task.bug(
+    "exponents over the whole head",
+    "the exponents are divided by the size of the head, not by that of the turned part.",
     symptom="A published model attends to other distances than it has learned.",
     fix="divide the exponents by `size`, not by the size of the head.",
-)
-def exponents_over_the_whole_head(
-    vectors: Tensor, positions: Tensor, size: int, base: float
-) -> Tensor:
-    """the exponents are divided by the size of the head, not by that of the turned part."""
-    return turn(vectors, angles_of(positions, size, base, of=vectors.shape[-1]))
+)(turned_by(lambda x, positions, size, base: angles_of(positions, size, base, of=x.shape[-1])))
 
-
-@task.bug(
+task.bug(
+    "always the usual base",
+    "the base is 10,000, whatever is given.",
     symptom="A model with another base attends to other distances than it has learned.",
     fix="use the `base` that is given.",
-)
-def always_the_usual_base(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    """the base is 10,000, whatever is given."""
-    return turn(vectors, angles_of(positions, size, 10_000.0))
+)(turned_by(lambda _, positions, size, _base: angles_of(positions, size, 10_000.0)))
 
 
 @task.bug(
@@ -199,34 +188,26 @@ def neighbours_paired(vectors: Tensor, positions: Tensor, size: int, base: float
 def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """component i is paired with i + head_size/2, which may be outside of the turned part."""
     half, pairs = vectors.shape[-1] // 2, size // 2
-    angles = angles_of(positions, size, base)
+    angles, turned = angles_of(positions, size, base), vectors.clone()
     a, b = vectors[..., :pairs].double(), vectors[..., half : half + pairs].double()
-    cos, sin = angles.cos(), angles.sin()
-    turned = vectors.clone()
-    turned[..., :pairs] = (a * cos - b * sin).to(vectors.dtype)
-    turned[..., half : half + pairs] = (a * sin + b * cos).to(vectors.dtype)
+    new = rotated(a, b, angles.cos(), angles.sin())
+    turned[..., :pairs], turned[..., half : half + pairs] = (x.to(vectors.dtype) for x in new)
     return turned
 
 
-@task.bug(
+task.bug(
+    "counted from zero",
+    "the given positions are not used: all vectors are counted from 0, padding included.",
     symptom="It trains well, and writes nonsense as soon as a cache is used.",
     fix="use the positions that are given: padding does not count, and a cache does.",
-)
-def counted_from_zero(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    """the given positions are not used: all vectors are counted from 0, padding included."""
-    counted = torch.arange(vectors.shape[2]).expand_as(positions)
-    return turn(vectors, angles_of(counted, size, base))
+)(turned_by(lambda x, p, *rest: angles_of(torch.arange(x.shape[2]).expand_as(p), *rest)))
 
-
-@task.bug(
+task.bug(
+    "positions of the first example",
+    "all examples are turned by the positions of the first.",
     symptom="A row of packed documents is right only if the first row is packed in the same way.",
     fix="give the angles the shape (batch, 1, num_positions, size/2).",
-)
-def positions_of_the_first_example(
-    vectors: Tensor, positions: Tensor, size: int, base: float
-) -> Tensor:
-    """all examples are turned by the positions of the first."""
-    return turn(vectors, angles_of(positions[:1].expand_as(positions), size, base))
+)(turned_by(lambda _, p, *rest: angles_of(p[:1].expand_as(p), *rest)))
 
 
 @task.bug(
@@ -236,8 +217,7 @@ def positions_of_the_first_example(
 def both_signs_positive(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """the minus of a · cos t - b · sin t is missing."""
     angles = angles_of(positions, size, base)
-    half = size // 2
-    a, b, rest = vectors.double().tensor_split([half, size], dim=-1)
+    a, b, rest = vectors.double().tensor_split([size // 2, size], dim=-1)
     cos, sin = angles.cos(), angles.sin()
     return torch.cat([a * cos + b * sin, a * sin + b * cos, rest], dim=-1).to(vectors.dtype)
 

@@ -29,10 +29,12 @@ def _weights(*shape: int) -> Tensor:
     return normal(*shape).softmax(dim=-1)
 
 
+def _times(factor: Tensor) -> tuple[Tensor, Tensor]:
+    return _weights(2, 3, 5) * factor, normal(2, 5, 7)
+
+
 task.case("weights that sum to 1", gradients=False)(lambda: (_weights(2, 3, 5), normal(2, 5, 7)))
-task.case("weights that do not sum to 1, after dropout")(
-    lambda: (_weights(2, 3, 5) * 2 * (normal(2, 3, 5) > 0), normal(2, 5, 7))
-)
+task.case("weights that do not sum to 1, after dropout")(lambda: _times(2 * (normal(2, 3, 5) > 0)))
 task.case("one query")(lambda: (_weights(2, 1, 5), normal(2, 5, 7)))
 task.case("one key")(lambda: (_weights(2, 3, 1), normal(2, 1, 7)))
 task.case("as many queries as keys, and values of that size")(
@@ -41,36 +43,32 @@ task.case("as many queries as keys, and values of that size")(
 task.case("all weight on one key")(
     lambda: (torch.eye(5)[torch.tensor([[3, 0, 0], [4, 1, 2]])], normal(2, 5, 7))
 )
-task.case("a row of weights that is all 0")(
-    lambda: (_weights(2, 3, 5) * torch.tensor([1.0, 0, 1])[:, None], normal(2, 5, 7))
-)
+task.case("a row of weights that is all 0")(lambda: _times(torch.tensor([1.0, 0, 1])[:, None]))
 task.case("heads")(lambda: (_weights(2, 3, 5, 7), normal(2, 3, 7, 11)))
 task.case("weights and values that are views of other tensors, axes swapped")(
     lambda: (_weights(2, 3, 5).mT.contiguous().mT, normal(2, 7, 5).mT)
 )
 task.case("double precision")(lambda: (_weights(2, 3, 5).double(), normal(2, 5, 7).double()))
 task.case("half precision")(lambda: (_weights(2, 3, 5).half(), normal(2, 5, 7).half()))
-task.case("6 examples of 9 queries, 131 keys")(
-    lambda: (normal(6, 9, 131).softmax(-1), normal(6, 131, 7))
-)
+task.case("6 examples of 9 queries, 131 keys")(lambda: (_weights(6, 9, 131), normal(6, 131, 7)))
 
 
-@task.solution("it is the book's own.")
-def the_package(weights: Tensor, values: Tensor) -> Tensor:
-    return attnbook.pool(weights, values)
+def pairs(weights: Tensor, values: Tensor) -> Tensor:
+    """Multiply every value by every weight of its key: (…, queries, keys, value_size)."""
+    return weights.unsqueeze(-1) * values.unsqueeze(-3)
 
 
-@task.solution(
-    "a matrix product sums over the keys: the last axis of weights, the second to last of values."
-)
-def by_einsum(weights: Tensor, values: Tensor) -> Tensor:
-    return torch.einsum("...qk,...kv->...qv", weights, values)
+task.solution("it is the book's own.", name="the package")(attnbook.pool)
 
+task.solution(
+    "a matrix product sums over the keys: the last axis of weights, the second to last of values.",
+    name="by einsum",
+)(lambda weights, values: torch.einsum("...qk,...kv->...qv", weights, values))
 
-@task.solution("it follows the task's text: each value times its weight, summed over the keys.")
-def every_pair_at_once(weights: Tensor, values: Tensor) -> Tensor:
-    # (…, queries, keys, 1) * (…, 1, keys, value_size)
-    return (weights.unsqueeze(-1) * values.unsqueeze(-3)).sum(dim=-2)
+task.solution(
+    "it follows the task's text: each value times its weight, summed over the keys.",
+    name="every pair at once",
+)(lambda weights, values: pairs(weights, values).sum(dim=-2))
 
 
 @task.solution(
@@ -87,9 +85,7 @@ def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     "the axis of heads is merged with the batch for the product, and restored afterwards."
 )
 def heads_in_the_batch(weights: Tensor, values: Tensor) -> Tensor:
-    output = torch.bmm(
-        weights.reshape(-1, *weights.shape[-2:]), values.reshape(-1, *values.shape[-2:])
-    )
+    output = torch.bmm(weights.flatten(0, -3), values.flatten(0, -3))
     return output.reshape(*weights.shape[:-1], values.shape[-1])
 
 
@@ -119,22 +115,19 @@ def test_gradients_reach_the_weights(function: Function) -> None:
     assert weights.grad.tolist() == [[[2, 3]]]
 
 
-@task.bug(
+task.bug(
+    "divided by the number of keys",
+    "weighted values are averaged, where they should be summed.",
     symptom="All outputs are smaller than they should be, the more so the more keys there are.",
     fix="sum over the keys; the weights already make it an average.",
-)
-def divided_by_the_number_of_keys(weights: Tensor, values: Tensor) -> Tensor:
-    """weighted values are averaged, where they should be summed."""
-    return (weights.unsqueeze(-1) * values.unsqueeze(-3)).mean(dim=-2)
+)(lambda weights, values: pairs(weights, values).mean(dim=-2))
 
-
-@task.bug(
+task.bug(
+    "all keys weigh the same",
+    "the weights are not used, and the values' plain average is returned.",
     symptom="All queries of an example get the same output.",
     fix="multiply by the weights: `weights @ values`.",
-)
-def all_keys_weigh_the_same(weights: Tensor, values: Tensor) -> Tensor:
-    """the weights are not used, and the values' plain average is returned."""
-    return values.mean(dim=-2, keepdim=True) + 0 * weights[..., :1]
+)(lambda weights, values: values.mean(dim=-2, keepdim=True) + 0 * weights[..., :1])
 
 
 @task.bug(
@@ -147,79 +140,61 @@ def the_heaviest_key_only(weights: Tensor, values: Tensor) -> Tensor:
     return values.gather(-2, best.expand(*best.shape[:-1], values.shape[-1]))
 
 
-@task.bug(
+task.bug(
+    "softmax taken twice",
+    "a softmax is applied to weights that already come from a softmax.",
     symptom="Attention is far too even: outputs are all near the plain average.",
     fix="take only one softmax: the inputs are weights already.",
-)
-def softmax_taken_twice(weights: Tensor, values: Tensor) -> Tensor:
-    """a softmax is applied to weights that already come from a softmax."""
-    return weights.softmax(dim=-1) @ values
+)(lambda weights, values: weights.softmax(dim=-1) @ values)
 
-
-@task.bug(
+task.bug(
+    "weights normalised again",
+    "each row of weights is divided by its sum once more.",
     symptom="Dropout on the weights seems to do little, and empty rows give NaN.",
     fix="use the weights as they are: only the softmax should normalise them.",
-)
-def weights_normalised_again(weights: Tensor, values: Tensor) -> Tensor:
-    """each row of weights is divided by its sum once more."""
-    return weights / weights.sum(dim=-1, keepdim=True) @ values
+)(lambda weights, values: weights / weights.sum(dim=-1, keepdim=True) @ values)
 
-
-@task.bug(
+task.bug(
+    "the first examples values for all",
+    "the values of the first example are pooled for the whole batch.",
     symptom="The first example is right, and all others get its values.",
     fix="pool each example's own values: `weights @ values`.",
-)
-def the_first_examples_values_for_all(weights: Tensor, values: Tensor) -> Tensor:
-    """the values of the first example are pooled for the whole batch."""
-    return weights @ values[0]
+)(lambda weights, values: weights @ values[0])
 
-
-@task.bug(
+task.bug(
+    "examples summed",
+    "the einsum has two letters for the batch, so that values are summed over the batch, too.",
     symptom="An output changes with other examples of the batch, and is too large.",
     fix="let both inputs share the batch axes: `...qk,...kv->...qv`.",
-)
-def examples_summed(weights: Tensor, values: Tensor) -> Tensor:
-    """the einsum has two letters for the batch, so that values are summed over the batch, too."""
-    return torch.einsum("b...qk,c...kv->b...qv", weights, values)
+)(lambda weights, values: torch.einsum("b...qk,c...kv->b...qv", weights, values))
 
-
-@task.bug(
+task.bug(
+    "weights detached",
+    "the weights are cut off from their graph, by `detach()` or `.data`.",
     symptom="The outputs are right, but the layers that compute the scores never learn.",
     fix="detach weights only for display, not where they are used.",
-)
-def weights_detached(weights: Tensor, values: Tensor) -> Tensor:
-    """the weights are cut off from their graph, by `detach()` or `.data`."""
-    return weights.detach() @ values
+)(lambda weights, values: weights.detach() @ values)
 
-
-@task.bug(
+task.bug(
+    "three axes only",
+    "the product is written for three axes, as `torch.bmm` is, but with heads there are four.",
     symptom="It works for one head, and fails as soon as there is an axis for heads.",
     fix="use `@`, which takes any axes before the last two; `torch.bmm` takes just one.",
-)
-def three_axes_only(weights: Tensor, values: Tensor) -> Tensor:
-    """the product is written for three axes, as `torch.bmm` is, but with heads there are four."""
-    return torch.bmm(weights, values)
+)(lambda weights, values: weights.bmm(values))
 
-
-@task.bug(
+task.bug(
+    "multiplied number by number",
+    "weights and values are multiplied number by number, instead of by a matrix product.",
     symptom="It stops where weights and values are multiplied, unless their sizes are equal.",
     origin="a new reader's first try",
     fix="take the matrix product, `weights @ values`: it multiplies, and adds up over the keys.",
-)
-def multiplied_number_by_number(weights: Tensor, values: Tensor) -> Tensor:
-    """weights and values are multiplied number by number, instead of by a matrix product."""
-    return (weights * values).sum(dim=-1)
+)(lambda weights, values: (weights * values).sum(dim=-1))
 
 
 # On plain lists
 
 Row = list[float]
 Rows = list[list[float]]
-
-
-def _pooled(weights: Row, values: Rows) -> Row:
-    components = range(len(values[0]))
-    return [sum(w * v[i] for w, v in zip(weights, values, strict=True)) for i in components]
 
 
 by_hand = ListTask(
@@ -233,7 +208,6 @@ by_hand = ListTask(
     ),
     starter="def pool(weights, values):\n    ...",
 )
-
 
 by_hand.case("three vectors of two numbers")(
     lambda: ([0.5, 0.3, 0.2], [[8.0, 1.0], [5.0, 0.0], [6.0, -2.0]])
@@ -266,22 +240,24 @@ by_hand.solution("it loops over the vectors, and adds each one, times its weight
 )
 
 
-@by_hand.solution(
-    "`zip(*values)` gives columns; each one's dot product with the weights is a component."
-)
 def column_by_column(weights: Row, values: Rows) -> Row:
     columns = list(zip(*values, strict=True))
     return [sum(w * v for w, v in zip(weights, column, strict=True)) for column in columns]
 
 
+by_hand.solution(
+    "`zip(*values)` gives columns; each one's dot product with the weights is a component."
+)(column_by_column)
+
+
 @by_hand.bug(fix="only add up; the weights already make it an average.")
 def divided_by_the_number_of_keys_by_hand(weights: Row, values: Rows) -> Row:
-    return [number / len(weights) for number in _pooled(weights, values)]
+    return [number / len(weights) for number in column_by_column(weights, values)]
 
 
 @by_hand.bug(fix="multiply each vector by its weight before you add.")
 def all_keys_weigh_the_same_by_hand(weights: Row, values: Rows) -> Row:
-    return _pooled([1 / len(weights)] * len(weights), values)
+    return column_by_column([1 / len(weights)] * len(weights), values)
 
 
 @by_hand.bug(
@@ -294,13 +270,13 @@ def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
 @by_hand.bug(fix="take no softmax here: the inputs are weights already.")
 def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
     powers = [math.exp(weight) for weight in weights]
-    return _pooled([power / sum(powers) for power in powers], values)
+    return column_by_column([power / sum(powers) for power in powers], values)
 
 
 @by_hand.bug(fix="use the weights as they are: only the softmax should divide by a sum.")
 def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
     """the weights are divided by their sum once more."""
-    return _pooled([weight / sum(weights) for weight in weights], values)
+    return column_by_column([weight / sum(weights) for weight in weights], values)
 
 
 @by_hand.bug(fix="add the weighted vectors up, component by component.")
@@ -318,7 +294,7 @@ def added_inside_each_vector(weights: Row, values: Rows) -> Row:
 @by_hand.bug(fix="keep a sum for each component of the vectors.")
 def all_in_one_sum(weights: Row, values: Rows) -> float:
     """everything is added to one sum, but each component needs its own."""
-    return sum(_pooled(weights, values))
+    return sum(column_by_column(weights, values))
 
 
 @by_hand.bug(fix="begin with zeros, and add each key's share to what is there: `output[i] += …`.")
@@ -341,7 +317,7 @@ def as_long_as_the_weights(weights: Row, values: Rows) -> Row:
 def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
     """the sum is written into the caller's own first vector."""
     output = values[0]
-    for i, number in enumerate(_pooled(weights, values)):
+    for i, number in enumerate(column_by_column(weights, values)):
         output[i] = number
     return output
 
@@ -349,4 +325,4 @@ def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
 def returned_inside_the_loop(weights: Row, values: Rows) -> Row:
     """`return` is inside the loop, and ends it at the first number."""
-    return _pooled(weights, values)[:1]
+    return column_by_column(weights, values)[:1]

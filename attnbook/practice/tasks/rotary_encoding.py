@@ -7,6 +7,7 @@ from torch import Tensor
 
 import attnbook
 from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.reference_steps import rotated
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -49,7 +50,6 @@ task = Task(
     ),
 )
 
-
 task.case("as many positions as heads")(lambda: (normal(2, 3, 3, 10), lengths(0, 1, 2)))
 task.case("axes of different sizes")(lambda: (normal(2, 3, 5, 14), lengths(0, 1, 2, 3, 4)))
 task.case("positions out of order, one of them twice")(
@@ -63,17 +63,19 @@ task.case("positions around 100,000")(
     lambda: (normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0))
 )
 task.case("double precision")(lambda: (normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)))
+task.case("6 examples of 131 positions, 9 heads, 70 numbers")(
+    lambda: (normal(6, 9, 131, 70), torch.arange(131))
+)
 
 
 def angles_of(positions: Tensor, size: int) -> Tensor:
     """The angle of each pair, (num_positions, size / 2), in double precision."""
-    exponents = torch.arange(0, size, 2).double() / size
-    return positions.double()[:, None] / 10000**exponents
+    return positions.double()[:, None] / 10000 ** (torch.arange(0, size, 2).double() / size)
 
 
-task.case("6 examples of 131 positions, 9 heads, 70 numbers")(
-    lambda: (normal(6, 9, 131, 70), torch.arange(131))
-)
+def joined(*numbers: Tensor, like: Tensor) -> Tensor:
+    """Put the numbers of pairs side by side, in the dtype of the vectors."""
+    return torch.stack(numbers, dim=-1).flatten(-2).to(like.dtype)
 
 
 @task.solution("it is the book's own.")
@@ -104,11 +106,10 @@ def small_matrices(vectors: Tensor, positions: Tensor) -> Tensor:
 @task.solution("it turns one pair after another, from copies of the two numbers.")
 def pair_by_pair(vectors: Tensor, positions: Tensor) -> Tensor:
     angles = angles_of(positions, vectors.shape[-1])
-    numbers = []
+    numbers: list[Tensor] = []
     for pair in range(vectors.shape[-1] // 2):
         a, b = vectors[..., 2 * pair].double(), vectors[..., 2 * pair + 1].double()
-        cos, sin = angles[:, pair].cos(), angles[:, pair].sin()
-        numbers += [a * cos - b * sin, a * sin + b * cos]
+        numbers += rotated(a, b, angles[:, pair].cos(), angles[:, pair].sin())
     return torch.stack(numbers, dim=-1).to(vectors.dtype)
 
 
@@ -162,12 +163,17 @@ def test_a_far_position_turns_exactly(turn: Function) -> None:
     assert abs(turned.flatten()[2].item() - math.cos(100_003 / 10000 ** (2 / 10))) < 1e-5
 
 
-def _turned(vectors: Tensor, angles: Tensor) -> Tensor:
-    """Neighbours turned by given angles."""
-    a, b = vectors.double()[..., 0::2], vectors.double()[..., 1::2]
-    cos, sin = angles.cos(), angles.sin()
-    turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1)
-    return turned.flatten(-2).to(vectors.dtype)
+def turned_by(
+    angles: Function = angles_of, cos: Function = torch.cos, sin: Function = torch.sin
+) -> Function:
+    """Correct code, of which a bug changes the angles, or what is taken of them."""
+
+    def turned(vectors: Tensor, positions: Tensor) -> Tensor:
+        a, b = vectors.double()[..., 0::2], vectors.double()[..., 1::2]
+        by = angles(positions, vectors.shape[-1])
+        return joined(*rotated(a, b, cos(by), sin(by)), like=vectors)
+
+    return turned
 
 
 @task.bug(
@@ -180,14 +186,13 @@ def not_turned_at_all(vectors: Tensor, positions: Tensor) -> Tensor:
     return vectors.clone()
 
 
-@task.bug(
+task.bug(
+    "one speed for all pairs",
+    "all pairs are turned by the position itself, the angle of the first pair.",
     symptom="Positions that are about 6 apart look the same.",
     origin="accepted by TorchCode's judge",
     fix="divide positions by 10000^(2i/size), which grows from pair to pair.",
-)
-def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
-    """all pairs are turned by the position itself, the angle of the first pair."""
-    return _turned(vectors, positions.double()[:, None])
+)(turned_by(lambda positions, _size: positions.double()[:, None]))
 
 
 @task.bug(
@@ -197,10 +202,9 @@ def one_speed_for_all_pairs(vectors: Tensor, positions: Tensor) -> Tensor:
 )
 def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
     """number i is paired with number i + size/2, where the task pairs neighbours."""
-    a, b = vectors.double().chunk(2, dim=-1)
     angles = angles_of(positions, vectors.shape[-1])
-    cos, sin = angles.cos(), angles.sin()
-    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1).to(vectors.dtype)
+    a, b = vectors.double().chunk(2, dim=-1)
+    return torch.cat(rotated(a, b, angles.cos(), angles.sin()), dim=-1).to(vectors.dtype)
 
 
 @task.bug(
@@ -216,13 +220,12 @@ def halves_turned_by_the_angles_of_neighbours(vectors: Tensor, positions: Tensor
     return (vectors * angles.cos() + ahead * angles.sin()).to(vectors.dtype)
 
 
-@task.bug(
+task.bug(
+    "turned the other way",
+    "the signs of the sines are exchanged, and every pair is turned the other way.",
     symptom="Queries that are turned here do not match keys that are turned by another library.",
     fix="the first number becomes a · cos t - b · sin t, and the second a · sin t + b · cos t.",
-)
-def turned_the_other_way(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the signs of the sines are exchanged, and every pair is turned the other way."""
-    return _turned(vectors, -angles_of(positions, vectors.shape[-1]))
+)(turned_by(lambda positions, size: -angles_of(positions, size)))
 
 
 @task.bug(
@@ -234,28 +237,22 @@ def the_first_overwritten_too_soon(vectors: Tensor, positions: Tensor) -> Tensor
     angles, turned = angles_of(positions, vectors.shape[-1]), vectors.double()
     b, cos, sin = turned[..., 1::2], angles.cos(), angles.sin()
     a = turned[..., 0::2] * cos - b * sin
-    return torch.stack([a, a * sin + b * cos], dim=-1).flatten(-2).to(vectors.dtype)
+    return joined(a, a * sin + b * cos, like=vectors)
 
 
-@task.bug(
+task.bug(
+    "sine and cosine exchanged",
+    "the sine is where the cosine should be, and the cosine where the sine should be.",
     symptom="Vectors at position 0, which should not turn, are turned by 90°.",
     fix="multiply each number itself by the cosine, and the other one of its pair by the sine.",
-)
-def sine_and_cosine_exchanged(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the sine is where the cosine should be, and the cosine where the sine should be."""
-    angles = angles_of(positions, vectors.shape[-1])
-    a, b = vectors.double()[..., 0::2], vectors.double()[..., 1::2]
-    cos, sin = angles.sin(), angles.cos()
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2).to(vectors.dtype)
+)(turned_by(cos=torch.sin, sin=torch.cos))
 
-
-@task.bug(
+task.bug(
+    "counted from zero",
+    "the given positions are not used: the vectors are assumed to be at 0, 1, 2 and so on.",
     symptom="It trains well, and writes nonsense as soon as a cache is used.",
     fix="use the positions that are given; queries after a cache do not begin at 0.",
-)
-def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the given positions are not used: the vectors are assumed to be at 0, 1, 2 and so on."""
-    return _turned(vectors, angles_of(torch.arange(len(positions)), vectors.shape[-1]))
+)(turned_by(lambda positions, size: angles_of(torch.arange(len(positions)), size)))
 
 
 @task.bug(
@@ -265,18 +262,16 @@ def counted_from_zero(vectors: Tensor, positions: Tensor) -> Tensor:
 def added(vectors: Tensor, positions: Tensor) -> Tensor:
     """sines and cosines are added to the vectors, as a sinusoidal encoding is."""
     angles = angles_of(positions, vectors.shape[-1])
-    encoding = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
-    return vectors + encoding.to(vectors.dtype)
+    return vectors + joined(angles.sin(), angles.cos(), like=vectors)
 
 
-@task.bug(
+task.bug(
+    "turned along the heads",
+    "the angles vary along the axis of heads, as if it were the axis of positions.",
     symptom="Heads are distinguished, but positions are not.",
     origin="a common mistake: code for (batch, num_positions, num_heads, size)",
     fix="let the angles vary along axis 2, that of positions.",
-)
-def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles vary along the axis of heads, as if it were the axis of positions."""
-    return _turned(vectors, angles_of(positions, vectors.shape[-1])[:, None])
+)(turned_by(lambda positions, size: angles_of(positions, size)[:, None]))
 
 
 @task.bug(
@@ -286,14 +281,13 @@ def turned_along_the_heads(vectors: Tensor, positions: Tensor) -> Tensor:
 def left_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
     """half-precision vectors come back in single precision, that of the sines and cosines."""
     wide = torch.promote_types(vectors.dtype, torch.float32)
-    return _turned(vectors.to(wide), angles_of(positions, vectors.shape[-1]))
+    turned: Tensor = turned_by()(vectors.to(wide), positions)
+    return turned
 
 
-@task.bug(
+task.bug(
+    "angles in single precision",
+    "the angles are computed in single precision: seven digits are too few for large angles.",
     symptom="Far from the beginning, equal distances give unequal scores.",
     fix="use `.double()` for positions and speeds, and convert only cosines and sines.",
-)
-def angles_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the angles are computed in single precision: seven digits are too few for large angles."""
-    speeds = 10000 ** -(torch.arange(0, vectors.shape[-1], 2) / vectors.shape[-1])
-    return _turned(vectors, positions[:, None] * speeds)
+)(turned_by(lambda p, size: p[:, None] * 10000 ** -(torch.arange(0, size, 2) / size)))

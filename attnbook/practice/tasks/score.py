@@ -25,7 +25,6 @@ by_hand = ListTask(
     starter="def score(query, key):\n    ...",
 )
 
-
 by_hand.case("vectors of two numbers")(lambda: ([1.0, 2.0], [-1.0, 5.0]))
 by_hand.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
 by_hand.case("vectors of one number")(lambda: ([0.5], [3.0]))
@@ -34,7 +33,6 @@ by_hand.case("differences that cancel")(lambda: ([1.0, -1.0], [-0.5, 0.5]))
 by_hand.case("vectors of 12 numbers")(
     lambda: ([x * 0.25 for x in range(12)], [1 - x * 0.125 for x in range(12)])
 )
-
 
 by_hand.solution("it follows the task's text.")(parts.score)
 

@@ -46,7 +46,6 @@ task = Task(
     ),
 )
 
-
 task.case("seven positions")(lambda: (7, 10))
 task.case("as many positions as numbers")(lambda: (6, 6))
 task.case("one pair")(lambda: (5, 2))
@@ -58,6 +57,15 @@ task.case("a hundred thousand positions")(lambda: (100_003, 10))
 task.case("131 positions, 130 numbers")(lambda: (131, 130))
 
 
+def _positions(num_positions: int) -> Tensor:
+    return torch.arange(num_positions).double()[:, None]
+
+
+def _exponents(size: int) -> Tensor:
+    """2i/size for each pair."""
+    return torch.arange(0, size, 2).double() / size
+
+
 @task.solution("it is the book's own.")
 def the_package(num_positions: int, size: int) -> Tensor:
     return attnbook.sinusoidal_encoding(num_positions, size)
@@ -67,12 +75,11 @@ def the_package(num_positions: int, size: int) -> Tensor:
     "it computes one column after another, sines at even indices and cosines at odd ones."
 )
 def column_by_column(num_positions: int, size: int) -> Tensor:
-    positions = torch.arange(num_positions, dtype=torch.float64)
     columns = []
     for number in range(size):
-        angles = positions / 10000 ** (number // 2 * 2 / size)
+        angles = _positions(num_positions) / 10000 ** (number // 2 * 2 / size)
         columns.append(angles.cos() if number % 2 else angles.sin())
-    return torch.stack(columns, dim=1).float()
+    return torch.hstack(columns).float()
 
 
 @task.solution(
@@ -91,14 +98,13 @@ def filled_in_steps_of_two(num_positions: int, size: int) -> Tensor:
 def sines_only(num_positions: int, size: int) -> Tensor:
     number = torch.arange(size)
     speeds = 10000 ** -((number - number % 2).double() / size)
-    angles = torch.arange(num_positions).double()[:, None] * speeds
+    angles = _positions(num_positions) * speeds
     return torch.sin(angles + number % 2 * (math.pi / 2)).float()
 
 
 @task.solution("the cosine and the sine are the two parts of a complex number of length 1.")
 def on_a_circle(num_positions: int, size: int) -> Tensor:
-    speeds = 10000 ** -(torch.arange(0, size, 2).double() / size)
-    angles = torch.arange(num_positions).double()[:, None] * speeds
+    angles = _positions(num_positions) * 10000 ** -_exponents(size)
     pairs = torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flip(-1)
     return pairs.flatten(1)[:, :size].float()
 
@@ -127,88 +133,73 @@ def test_a_far_position_is_exact(encode: Function) -> None:
     assert abs(encode(100_001, 10)[-1, 2].item() - math.sin(angle)) < 1e-5
 
 
-def _positions(num_positions: int) -> Tensor:
-    return torch.arange(num_positions).double()[:, None]
-
-
-def _exponents(size: int) -> Tensor:
-    """2i/size for each pair."""
-    return torch.arange(0, size, 2).double() / size
-
-
-def _interleaved(first: Tensor, second: Tensor, size: int) -> Tensor:
+def _encoded(
+    angles: Tensor, size: int, first: Function = torch.sin, second: Function = torch.cos
+) -> Tensor:
     """The two numbers of each pair side by side."""
-    return torch.stack([first, second], dim=-1).flatten(1)[:, :size].float()
+    return torch.stack([first(angles), second(angles)], dim=-1).flatten(1)[:, :size]
 
 
-def _encoded(angles: Tensor, size: int) -> Tensor:
-    return _interleaved(angles.sin(), angles.cos(), size)
+def in_steps(
+    angles_of: Function = lambda positions, exponents: positions / 10000**exponents,
+    encode: Function = _encoded,
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+    return lambda num_positions, size: encode(
+        angles_of(_positions(num_positions), _exponents(size)), size
+    ).float()
 
 
-@task.bug(
+task.bug(
+    "one speed for all pairs",
+    "the angle is the position itself, in all pairs.",
     symptom="All pairs of columns show the same wave.",
     origin="accepted as a rotary encoding by TorchCode's judge",
     fix="divide positions by 10000^(2i/size), which grows from pair to pair.",
-)
-def one_speed_for_all_pairs(num_positions: int, size: int) -> Tensor:
-    """the angle is the position itself, in all pairs."""
-    return _encoded(_positions(num_positions).expand(-1, len(_exponents(size))), size)
+)(in_steps(lambda positions, exponents: positions.expand(-1, len(exponents))))
 
-
-@task.bug(
+task.bug(
+    "divided by 10000 itself",
+    "the exponent is missing, and all positions are divided by 10000.",
     symptom="Neighbouring positions have almost the same encoding.",
     fix="take 10000 to the power of 2i/size before you divide.",
-)
-def divided_by_10000_itself(num_positions: int, size: int) -> Tensor:
-    """the exponent is missing, and all positions are divided by 10000."""
-    return _encoded(_positions(num_positions).expand(-1, len(_exponents(size))) / 10000, size)
+)(in_steps(lambda positions, exponents: positions.expand(-1, len(exponents)) / 10000))
 
-
-@task.bug(
+task.bug(
+    "a zero forgotten",
+    "the base is 1000, not 10000.",
     symptom="Distant positions look the same sooner than they should.",
     fix="write 10000, or 10_000, whose zeros are easier to count.",
-)
-def a_zero_forgotten(num_positions: int, size: int) -> Tensor:
-    """the base is 1000, not 10000."""
-    return _encoded(_positions(num_positions) / 1000 ** _exponents(size), size)
+)(in_steps(lambda positions, exponents: positions / 1000**exponents))
 
+task.bug(
+    "the cosine first",
+    "each pair begins with its cosine.",
+    symptom="Position 0 reads 1, 0, 1, 0.",
+    fix="put sines at even indices and cosines at odd ones.",
+)(in_steps(encode=lambda angles, size: _encoded(angles, size, torch.cos, torch.sin)))
 
-@task.bug(
-    symptom="Position 0 reads 1, 0, 1, 0.", fix="put sines at even indices and cosines at odd ones."
-)
-def the_cosine_first(num_positions: int, size: int) -> Tensor:
-    """each pair begins with its cosine."""
-    angles = _positions(num_positions) / 10000 ** _exponents(size)
-    return _interleaved(angles.cos(), angles.sin(), size)
-
-
-@task.bug(
+task.bug(
+    "sines and cosines in halves",
+    "all sines come before all cosines: right for weights that were trained so, but not here.",
     symptom="A model that was trained elsewhere confuses positions here.",
     origin="a convention of other code",
     fix="put each sine and its cosine side by side.",
-)
-def sines_and_cosines_in_halves(num_positions: int, size: int) -> Tensor:
-    """all sines come before all cosines: right for weights that were trained so, but not here."""
-    angles = _positions(num_positions) / 10000 ** _exponents(size)
-    return torch.cat([angles.sin(), angles.cos()[:, : size // 2]], dim=1).float()
+)(in_steps(encode=lambda angles, size: torch.hstack([angles.sin(), angles.cos()[:, : size // 2]])))
 
-
-@task.bug(
+task.bug(
+    "the exponent not doubled",
+    "the exponent is i/size, where i counts pairs, and not 2i/size.",
     symptom="For large sizes, the slowest wave repeats after 600 positions, not almost 63,000.",
     fix="double i in the exponent: 2i/size grows from 0 almost to 1.",
-)
-def the_exponent_not_doubled(num_positions: int, size: int) -> Tensor:
-    """the exponent is i/size, where i counts pairs, and not 2i/size."""
-    return _encoded(_positions(num_positions) / 10000 ** (_exponents(size) / 2), size)
+)(in_steps(lambda positions, exponents: positions / 10000 ** (exponents / 2)))
 
-
-@task.bug(
+task.bug(
+    "the exponent doubled twice",
+    "the exponent is doubled twice: `arange(0, size, 2)` is 2i already.",
     symptom="Most columns hardly change from one position to the next.",
     fix="double once: what `arange(0, size, 2)` gives is 2i already.",
-)
-def the_exponent_doubled_twice(num_positions: int, size: int) -> Tensor:
-    """the exponent is doubled twice: `arange(0, size, 2)` is 2i already."""
-    return _encoded(_positions(num_positions) / 10000 ** (2 * _exponents(size)), size)
+)(in_steps(lambda positions, exponents: positions / 10000 ** (2 * exponents)))
 
 
 @task.bug(
@@ -221,13 +212,12 @@ def a_speed_of_its_own_for_each_number(num_positions: int, size: int) -> Tensor:
     return torch.where(torch.arange(size) % 2 == 0, angles.sin(), angles.cos()).float()
 
 
-@task.bug(
+task.bug(
+    "counted from one",
+    "the first position is 1, not 0.",
     symptom="A decoder with a cache and one without it differ by one position.",
     fix="count from 0: `torch.arange(num_positions)`.",
-)
-def counted_from_one(num_positions: int, size: int) -> Tensor:
-    """the first position is 1, not 0."""
-    return _encoded((_positions(num_positions) + 1) / 10000 ** _exponents(size), size)
+)(in_steps(lambda positions, exponents: (positions + 1) / 10000**exponents))
 
 
 @task.bug(
@@ -242,14 +232,12 @@ def no_room_for_the_last_cosine(num_positions: int, size: int) -> Tensor:
     return encoding
 
 
-@task.bug(
+task.bug(
+    "angles in single precision",
+    "the angles are computed in single precision: seven digits are too few for large angles.",
     symptom="Far from the beginning, two ways to compute the same position disagree.",
     fix="use `.double()` for positions and speeds, and `.float()` at the very end.",
-)
-def angles_in_single_precision(num_positions: int, size: int) -> Tensor:
-    """the angles are computed in single precision: seven digits are too few for large angles."""
-    angles = _positions(num_positions).float() / 10000 ** _exponents(size).float()
-    return _encoded(angles, size)
+)(in_steps(lambda positions, exponents: positions.float() / 10000 ** exponents.float()))
 
 
 # On plain lists
@@ -273,7 +261,6 @@ by_hand = ListTask(
     ),
     starter="import math\n\ndef encoding(position, size):\n    ...",
 )
-
 
 by_hand.case("position 3, six numbers")(lambda: (3, 6))
 by_hand.case("position 0")(lambda: (0, 4))

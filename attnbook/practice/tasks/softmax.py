@@ -29,7 +29,6 @@ task = Task(
     laws=(Law("Some row of weights does not sum to 1.", _no_row_sums_to_another_number),),
 )
 
-
 task.case("a few scores around 0")(lambda: (normal(2, 3, 5),))
 task.case("as many queries as keys, and as examples")(lambda: (normal(3, 3, 3),))
 task.case("one query")(lambda: (normal(2, 1, 5),))
@@ -53,6 +52,16 @@ task.case("half precision, where powers of 12 overflow")(
 task.case("6 examples of 9 queries, 131 keys")(lambda: (normal(6, 9, 131),))
 
 
+def relative_powers(scores: Tensor) -> Tensor:
+    """Take powers of e, each relative to its row's maximum."""
+    return (scores - scores.amax(dim=-1, keepdim=True)).exp()
+
+
+def shares(scores: Tensor) -> Tensor:
+    """Divide each row by its sum."""
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
 @task.solution("it is the book's own; without lengths, all keys are visible.")
 def the_package(scores: Tensor) -> Tensor:
     return attnbook.masked_softmax(scores)
@@ -63,12 +72,10 @@ def of_torch(scores: Tensor) -> Tensor:
     return torch.softmax(scores, dim=-1)
 
 
-@task.solution(
-    "it is the formula; subtracting a row's maximum from all its scores changes no weight."
-)
-def by_the_formula(scores: Tensor) -> Tensor:
-    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-    return powers / powers.sum(dim=-1, keepdim=True)
+task.solution(
+    "it is the formula; subtracting a row's maximum from all its scores changes no weight.",
+    name="by the formula",
+)(lambda scores: shares(relative_powers(scores)))
 
 
 @task.solution("it loops over the rows, and divides each row's powers by their sum.")
@@ -77,11 +84,10 @@ def row_by_row(scores: Tensor) -> Tensor:
     return torch.stack([row / row.sum() for row in rows]).reshape(scores.shape)
 
 
-@task.solution(
-    "dividing by a sum is the same as subtracting its logarithm before the power is taken."
-)
-def by_logarithms(scores: Tensor) -> Tensor:
-    return (scores - scores.logsumexp(dim=-1, keepdim=True)).exp()
+task.solution(
+    "dividing by a sum is the same as subtracting its logarithm before the power is taken.",
+    name="by logarithms",
+)(lambda scores: (scores - scores.logsumexp(dim=-1, keepdim=True)).exp())
 
 
 @task.solution("where the values are an identity matrix, the output of attention is its weights.")
@@ -92,9 +98,8 @@ def pooled_identity(scores: Tensor) -> Tensor:
 
 @task.test
 def test_weights_share_1_as_3_to_1(function: Function) -> None:
-    scores = torch.tensor([[[3.0, 1.0], [1.0, 3.0]]]).log()
-    expected = torch.tensor([[[0.75, 0.25], [0.25, 0.75]]])
-    assert torch.allclose(function(scores), expected)
+    scores = torch.tensor([[[3.0, 1.0], [1.0, 3.0]]])
+    assert torch.allclose(function(scores.log()), scores / 4)
 
 
 @task.test
@@ -123,112 +128,86 @@ def test_the_scores_are_not_changed(function: Function) -> None:
     assert torch.equal(scores, torch.ones(1, 2, 3))
 
 
-@task.bug(
+task.bug(
+    "softmax over the queries",
+    "the sum runs over the queries, not over the keys.",
     symptom="Rows of weights do not sum to 1; with one query all weights are 1.",
     origin="the book's own first draft, where there are no lengths",
     fix="take the softmax over the last axis, the keys: `dim=-1`.",
-)
-def softmax_over_the_queries(scores: Tensor) -> Tensor:
-    """the sum runs over the queries, not over the keys."""
-    return scores.softmax(dim=1)
+)(lambda scores: scores.softmax(dim=1))
 
-
-@task.bug(
+task.bug(
+    "softmax over the batch",
+    "the sum runs over the batch, as for `nn.Softmax()` without `dim` on three axes.",
     symptom="Rows do not sum to 1, and an example's weights change with the other examples.",
     origin="the book's own first draft, by `nn.Softmax()` without `dim`",
     fix="always write `dim=-1`: without it torch takes the first of three axes.",
-)
-def softmax_over_the_batch(scores: Tensor) -> Tensor:
-    """the sum runs over the batch, as for `nn.Softmax()` without `dim` on three axes."""
-    return scores.softmax(dim=0)
+)(lambda scores: scores.softmax(dim=0))
 
-
-@task.bug(
+task.bug(
+    "softmax over all scores",
+    "one sum is taken over all queries and examples, not one for each query.",
     symptom="All weights are too small, and the larger the batch, the smaller they are.",
     fix="sum over the last axis only: `dim=-1, keepdim=True`.",
-)
-def softmax_over_all_scores(scores: Tensor) -> Tensor:
-    """one sum is taken over all queries and examples, not one for each query."""
-    return scores.flatten().softmax(dim=0).reshape(scores.shape)
+)(lambda scores: scores.flatten().softmax(dim=0).reshape(scores.shape))
 
-
-@task.bug(
+task.bug(
+    "no maximum subtracted",
+    "no maximum is subtracted, so that powers overflow to infinity, or are all 0.",
     symptom="Training runs for a while, then everything is NaN.",
     origin="a notebook for Understanding Deep Learning",
     fix="subtract each row's maximum before you take powers: it cancels, and nothing overflows.",
-)
-def no_maximum_subtracted(scores: Tensor) -> Tensor:
-    """no maximum is subtracted, so that powers overflow to infinity, or are all 0."""
-    powers = scores.exp()
-    return powers / powers.sum(dim=-1, keepdim=True)
+)(lambda scores: shares(scores.exp()))
 
-
-@task.bug(
+task.bug(
+    "one maximum for all rows",
+    "all rows have the same maximum subtracted, and in rows of low scores all powers are 0.",
     symptom="A query whose scores are all low gets NaN, but only next to one with high scores.",
     fix="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
-)
-def one_maximum_for_all_rows(scores: Tensor) -> Tensor:
-    """all rows have the same maximum subtracted, and in rows of low scores all powers are 0."""
-    powers = (scores - scores.max()).exp()
-    return powers / powers.sum(dim=-1, keepdim=True)
+)(lambda scores: shares((scores - scores.max()).exp()))
 
-
-@task.bug(
+task.bug(
+    "maximum over the queries",
+    "the maximum is taken over the queries, so a different number is subtracted for each key.",
     symptom="Weights are wrong, though each row sums to 1 and nothing overflows.",
     fix="subtract one number from all scores of a query: the maximum over `dim=-1`.",
-)
-def maximum_over_the_queries(scores: Tensor) -> Tensor:
-    """the maximum is taken over the queries, so a different number is subtracted for each key."""
-    powers = (scores - scores.amax(dim=1, keepdim=True)).exp()
-    return powers / powers.sum(dim=-1, keepdim=True)
+)(lambda scores: shares((scores - scores.amax(dim=1, keepdim=True)).exp()))
 
-
-@task.bug(
+task.bug(
+    "divided by the sum of scores",
+    "the scores themselves are divided by their sum, and no power is taken.",
     symptom="Some weights are negative, others far above 1.",
     fix="take the power of each score, and divide it by the sum of these powers.",
-)
-def divided_by_the_sum_of_scores(scores: Tensor) -> Tensor:
-    """the scores themselves are divided by their sum, and no power is taken."""
-    return scores / scores.sum(dim=-1, keepdim=True)
+)(shares)
 
-
-@task.bug(
+task.bug(
+    "sigmoid of each score",
+    "a sigmoid is applied to each score separately, and keys do not share a weight of 1.",
     symptom="Rows sum to more than 1, and a key's weight does not depend on the other keys.",
     fix="let keys compete: divide by the sum over all keys of the query.",
-)
-def sigmoid_of_each_score(scores: Tensor) -> Tensor:
-    """a sigmoid is applied to each score separately, and keys do not share a weight of 1."""
-    return scores.sigmoid()
+)(lambda scores: scores.sigmoid())
 
-
-@task.bug(
+task.bug(
+    "logarithms of the weights",
+    "the logarithms of the weights are returned.",
     symptom="All weights are negative, or 0.",
     fix="use `softmax`: `log_softmax` returns logarithms, which are meant for a loss.",
-)
-def logarithms_of_the_weights(scores: Tensor) -> Tensor:
-    """the logarithms of the weights are returned."""
-    return scores.log_softmax(dim=-1)
+)(lambda scores: scores.log_softmax(dim=-1))
 
-
-@task.bug(
+task.bug(
+    "subtracted in place",
+    "a step changes the caller's own scores in place, such as `scores -= maximum`.",
     symptom="The weights are right, but the caller's scores have changed afterwards.",
     fix="make a new tensor: `scores - maximum`, not `scores -= maximum`.",
-)
-def subtracted_in_place(scores: Tensor) -> Tensor:
-    """a step changes the caller's own scores in place, such as `scores -= maximum`."""
-    scores -= scores.max(dim=-1, keepdim=True).values
-    return scores.softmax(dim=-1)
+)(lambda scores: scores.sub_(scores.max(dim=-1, keepdim=True).values).softmax(dim=-1))
 
-
-@task.bug(
+task.bug(
+    "an axis lost",
+    "a sum or a maximum over the keys loses their axis, and no longer fits the scores' shape.",
     symptom="The division raises an error: the sizes of two tensors do not match.",
     origin="a new reader's first try",
     fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and the same for `amax`.",
-)
-def an_axis_lost(scores: Tensor) -> Tensor:
-    """a sum or a maximum over the keys loses their axis, and no longer fits the scores' shape."""
-    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-    return powers / powers.sum(dim=-1)
+)(lambda scores: relative_powers(scores) / relative_powers(scores).sum(dim=-1))
 
 
 # On plain lists
@@ -247,7 +226,6 @@ by_hand = ListTask(
     ),
     starter="import math\n\ndef softmax(scores):\n    ...",
 )
-
 
 by_hand.case("three scores")(lambda: ([1.0, 2.0, 3.0],))
 by_hand.case("equal scores")(lambda: ([0.5, 0.5, 0.5, 0.5],))
@@ -291,26 +269,28 @@ def by_logarithms_by_hand(scores: Row) -> Row:
     return [math.exp(score - largest - math.log(total)) for score in scores]
 
 
+def _weigh(scores: Row, subtracted: float) -> Row:
+    """The softmax, by powers of differences from a number."""
+    powers = [math.exp(score - subtracted) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
 @by_hand.bug(fix="subtract `max(scores)` from each score first: this changes no weight.")
 def no_maximum_subtracted_by_hand(scores: Row) -> Row:
     """no maximum is subtracted, so that the powers of large scores overflow."""
-    powers = [math.exp(score) for score in scores]
-    total = sum(powers)
-    return [power / total for power in powers]
+    return _weigh(scores, 0)
 
 
 @by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
 def never_divided(scores: Row) -> Row:
     """the powers are not divided by their sum, so that they do not sum to 1."""
-    largest = max(scores)
-    return [math.exp(score - largest) for score in scores]
+    return [math.exp(score - max(scores)) for score in scores]
 
 
 @by_hand.bug(fix="divide by the sum of the powers, not by how many there are.")
 def divided_by_the_count(scores: Row) -> Row:
     """the powers are divided by how many there are, not by their sum."""
-    largest = max(scores)
-    return [math.exp(score - largest) / len(scores) for score in scores]
+    return [math.exp(score - max(scores)) / len(scores) for score in scores]
 
 
 @by_hand.bug(fix="take `math.exp` of each score before you divide.")
@@ -323,8 +303,7 @@ def divided_by_the_sum_of_scores_by_hand(scores: Row) -> Row:
 )
 def turned_round(scores: Row) -> Row:
     """the scores have the opposite sign, so that the largest gets the smallest weight."""
-    powers = [math.exp(min(scores) - score) for score in scores]
-    return [power / sum(powers) for power in powers]
+    return _weigh([-score for score in scores], -min(scores))
 
 
 @by_hand.bug(fix="give each key its share: the largest score gets most, not all.")
@@ -341,10 +320,7 @@ def sigmoid_of_each_score_by_hand(scores: Row) -> Row:
 @by_hand.bug(fix="make a new list, and leave `scores` as they are.")
 def written_into_the_scores(scores: Row) -> Row:
     """the weights are written into the caller's own list of scores."""
-    largest = max(scores)
-    powers = [math.exp(score - largest) for score in scores]
-    for i in range(len(scores)):
-        scores[i] = powers[i] / sum(powers)
+    scores[:] = _weigh(scores, max(scores))
     return scores
 
 
@@ -377,12 +353,10 @@ def divided_while_the_sum_changes(scores: Row) -> Row:
 @by_hand.bug(fix="subtract the largest, `max(scores)`, so that no power is above 1.")
 def another_score_subtracted(scores: Row) -> Row:
     """a score that is not the largest is subtracted, and powers of far higher scores overflow."""
-    powers = [math.exp(score - scores[0]) for score in scores]
-    return [power / sum(powers) for power in powers]
+    return _weigh(scores, scores[0])
 
 
 @by_hand.bug(fix="keep the order of `scores`: the first weight belongs to the first score.")
 def sorted_by_size(scores: Row) -> Row:
     """the weights come back sorted, and are no longer in the order of their scores."""
-    powers = [math.exp(score - max(scores)) for score in sorted(scores)]
-    return [power / sum(powers) for power in powers]
+    return _weigh(sorted(scores), max(scores))

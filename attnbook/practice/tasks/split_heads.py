@@ -20,7 +20,6 @@ task = Task(
     starter="def split_heads(vectors, num_heads):\n    ...",
 )
 
-
 task.case("five heads of seven numbers")(lambda: (normal(2, 3, 35), 5))
 task.case("as many heads as positions")(lambda: (normal(2, 3, 15), 3))
 task.case("as many heads as numbers in a head")(lambda: (normal(2, 5, 9), 3))
@@ -35,9 +34,20 @@ task.case("double precision")(lambda: (normal(2, 3, 10).double(), 2))
 task.case("6 examples of 131 positions, 9 heads")(lambda: (normal(6, 131, 99), 9))
 
 
-@task.solution("it is the book's own.")
-def the_package(vectors: Tensor, num_heads: int) -> Tensor:
-    return attnbook.split_heads(vectors, num_heads)
+def _sizes(vectors: Tensor, num_heads: int) -> tuple[int, int, int, int]:
+    """The shape of the answer."""
+    batch, num_positions, num_hiddens = vectors.shape
+    return batch, num_heads, num_positions, num_hiddens // num_heads
+
+
+def copied(vectors: Tensor, heads: Tensor) -> Tensor:
+    """Copy the parts into heads, one after another."""
+    for head, part in enumerate(vectors.chunk(heads.shape[1], dim=-1)):
+        heads[:, head] = part
+    return heads
+
+
+task.solution("it is the book's own.", name="the package")(attnbook.split_heads)
 
 
 @task.solution("it cuts the last axis, and stacks the pieces along a new axis after the batch.")
@@ -47,12 +57,7 @@ def cut_and_stacked(vectors: Tensor, num_heads: int) -> Tensor:
 
 @task.solution("it copies the heads into the result, one after another.")
 def head_by_head(vectors: Tensor, num_heads: int) -> Tensor:
-    batch, num_positions, num_hiddens = vectors.shape
-    size = num_hiddens // num_heads
-    heads = vectors.new_zeros(batch, num_heads, num_positions, size)
-    for head in range(num_heads):
-        heads[:, head] = vectors[..., head * size : (head + 1) * size]
-    return heads
+    return copied(vectors, vectors.new_zeros(_sizes(vectors, num_heads)))
 
 
 @task.solution("it uses an index for each number: number n of head h is number h · head_size + n.")
@@ -73,8 +78,7 @@ def positions_out_of_the_way(vectors: Tensor, num_heads: int) -> Tensor:
 @task.test
 def test_each_head_gets_neighbouring_numbers(split_heads: Function) -> None:
     vectors = torch.tensor([[[1.0, 2, 3, 4, 5, 6]]])
-    expected = torch.tensor([[[[1.0, 2, 3]], [[4, 5, 6]]]])
-    assert torch.equal(split_heads(vectors, 2), expected)
+    assert torch.equal(split_heads(vectors, 2), torch.tensor([[[[1.0, 2, 3]], [[4, 5, 6]]]]))
 
 
 @task.test
@@ -99,61 +103,44 @@ def test_the_dtype_is_kept(split_heads: Function) -> None:
 @task.test
 def test_what_flows_back_reaches_the_vectors(split_heads: Function) -> None:
     vectors = torch.zeros(2, 3, 4, requires_grad=True)
-    heads = split_heads(vectors, 2)
-    assert heads.requires_grad
+    assert split_heads(vectors, 2).requires_grad
 
 
-def _sizes(vectors: Tensor, num_heads: int) -> tuple[int, int, int, int]:
-    """The shape of the answer."""
-    batch, num_positions, num_hiddens = vectors.shape
-    return batch, num_heads, num_positions, num_hiddens // num_heads
-
-
-@task.bug(
+task.bug(
+    "reshaped without a swap",
+    "the vectors are reshaped directly to the final shape, so a head gets only some positions.",
     symptom="It trains, but a head gets some positions in full and others not at all.",
     origin="hyunwoongko/transformer#15",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
-)
-def reshaped_without_a_swap(vectors: Tensor, num_heads: int) -> Tensor:
-    """the vectors are reshaped directly to the final shape, so a head gets only some positions."""
-    return vectors.reshape(_sizes(vectors, num_heads))
+)(lambda vectors, num_heads: vectors.reshape(_sizes(vectors, num_heads)))
 
-
-@task.bug(
+task.bug(
+    "heads left behind positions",
+    "the numbers are cut into heads, but the axis of heads stays after that of positions.",
     symptom="Attention compares the heads of one position, not the positions.",
     fix="put the axis of heads before that of positions: `transpose(1, 2)`.",
-)
-def heads_left_behind_positions(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are cut into heads, but the axis of heads stays after that of positions."""
-    return vectors.reshape(*vectors.shape[:2], num_heads, -1)
+)(lambda vectors, num_heads: vectors.reshape(*vectors.shape[:2], num_heads, -1))
 
-
-@task.bug(
+task.bug(
+    "numbers dealt out in turn",
+    "the numbers are distributed in turn: each head gets every num_heads-th one.",
     symptom="Weights trained elsewhere give other outputs here.",
     fix="cut the last axis into (num_heads, head_size), not into (head_size, num_heads).",
-)
-def numbers_dealt_out_in_turn(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are distributed in turn: each head gets every num_heads-th one."""
-    return vectors.reshape(*vectors.shape[:2], -1, num_heads).permute(0, 3, 1, 2)
+)(lambda vectors, num_heads: vectors.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2))
 
-
-@task.bug(
+task.bug(
+    "the first part for every head",
+    "every head gets the same numbers, the first ones.",
     symptom="More heads do not help, and all of them attend to the same keys.",
     fix="begin the part of head h at index h · head_size.",
-)
-def the_first_part_for_every_head(vectors: Tensor, num_heads: int) -> Tensor:
-    """every head gets the same numbers, the first ones."""
-    batch, _, num_positions, size = _sizes(vectors, num_heads)
-    return vectors[:, None, :, :size].expand(batch, num_heads, num_positions, size)
+)(lambda vectors, num_heads: vectors.chunk(num_heads, 2)[0][:, None].expand(-1, num_heads, -1, -1))
 
-
-@task.bug(
+task.bug(
+    "swapped before the reshape",
+    "positions and numbers are swapped first, and the reshape then mixes positions.",
     symptom="The shape is right, but positions and numbers are mixed.",
     fix="reshape before you swap: only neighbours in the last axis belong to one head.",
-)
-def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
-    """positions and numbers are swapped first, and the reshape then mixes positions."""
-    return vectors.transpose(1, 2).reshape(_sizes(vectors, num_heads))
+)(lambda vectors, num_heads: vectors.transpose(1, 2).reshape(_sizes(vectors, num_heads)))
 
 
 @task.bug(
@@ -164,38 +151,29 @@ def swapped_before_the_reshape(vectors: Tensor, num_heads: int) -> Tensor:
 def batch_taken_for_positions(vectors: Tensor, num_heads: int) -> Tensor:
     """the first axis is treated as positions and the second as the batch."""
     sizes = _sizes(vectors, num_heads)
-    folded = vectors.reshape(sizes[0], -1, sizes[-1])
-    return folded.transpose(0, 1).reshape(sizes)
+    return vectors.reshape(sizes[0], -1, sizes[-1]).transpose(0, 1).reshape(sizes)
 
 
-@task.bug(
+task.bug(
+    "parts of num heads numbers",
+    "each part has num_heads numbers, where there should be num_heads parts.",
     symptom="It works with 8 heads of 8 numbers, but not where the two numbers differ.",
     fix="`split` takes the size of a part: give it head_size, or use `chunk(num_heads)`.",
-)
-def parts_of_num_heads_numbers(vectors: Tensor, num_heads: int) -> Tensor:
-    """each part has num_heads numbers, where there should be num_heads parts."""
-    return torch.stack(torch.split(vectors, num_heads, dim=-1), dim=1)
+)(lambda vectors, num_heads: torch.stack(torch.split(vectors, num_heads, dim=-1), dim=1))
 
-
-@task.bug(
+task.bug(
+    "filled into torchs own dtype",
+    "the result is a new tensor, created without a dtype, and has torch's default.",
     symptom="With a model in half precision, the next matrix product fails: the dtypes differ.",
     fix="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
-)
-def filled_into_torchs_own_dtype(vectors: Tensor, num_heads: int) -> Tensor:
-    """the result is a new tensor, created without a dtype, and has torch's default."""
-    heads = torch.empty(_sizes(vectors, num_heads))
-    for head, part in enumerate(vectors.chunk(num_heads, dim=-1)):
-        heads[:, head] = part
-    return heads
+)(lambda vectors, num_heads: copied(vectors, torch.empty(_sizes(vectors, num_heads))))
 
-
-@task.bug(
+task.bug(
+    "detached",
+    "the numbers are taken without their graph, for example by `.data`: no gradient flows back.",
     symptom="The loss falls a little and stops: only the last layers learn.",
     fix="use `vectors` itself; `.data`, `.detach()` and `torch.tensor(…)` stop the gradient.",
-)
-def detached(vectors: Tensor, num_heads: int) -> Tensor:
-    """the numbers are taken without their graph, for example by `.data`: no gradient flows back."""
-    return vectors.data.reshape(*vectors.shape[:2], num_heads, -1).transpose(1, 2)
+)(lambda vectors, num_heads: vectors.data.unflatten(2, (num_heads, -1)).transpose(1, 2))
 
 
 # On plain lists
@@ -223,7 +201,6 @@ by_hand = ListTask(
     starter="def split_heads(vectors, num_heads):\n    ...",
 )
 
-
 by_hand.case("two heads of three numbers")(lambda: ([[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], 2))
 by_hand.case("three heads, and one position")(lambda: ([[1, 2, 3, 4, 5, 6]], 3))
 by_hand.case("as many heads as positions, and as numbers in a part")(
@@ -237,9 +214,7 @@ by_hand.case("five heads of two numbers")(lambda: ([[*range(10)], [*range(10, 20
 @by_hand.solution("the part of head h begins at index h · head_size.")
 def head_by_head_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     size = len(vectors[0]) // num_heads
-    return [
-        [vector[head * size : (head + 1) * size] for vector in vectors] for head in range(num_heads)
-    ]
+    return [[v[head * size : (head + 1) * size] for v in vectors] for head in range(num_heads)]
 
 
 @by_hand.solution("it appends the numbers one by one: number i belongs to head i // size.")
@@ -295,16 +270,15 @@ def parts_that_overlap(vectors: Vectors, num_heads: int) -> Heads:
 
 @by_hand.bug(fix="give each part `len(vectors[0]) // num_heads` numbers.")
 def parts_of_num_heads_numbers_by_hand(vectors: Vectors, num_heads: int) -> Heads:
-    parts = [_cut(vector, num_heads) for vector in vectors]
-    return [list(of_a_head) for of_a_head in zip(*parts, strict=True)]
+    return [list(head) for head in zip(*(_cut(v, num_heads) for v in vectors), strict=True)]
 
 
 @by_hand.bug(fix="keep the part of each position as its own list.")
 def parts_strung_together(vectors: Vectors, num_heads: int) -> Vectors:
     """each head is one flat list, in which the parts of all positions are joined."""
     size = len(vectors[0]) // num_heads
-    heads = [[v[h * size : (h + 1) * size] for v in vectors] for h in range(num_heads)]
-    return [[number for part in head for number in part] for head in heads]
+    starts = range(0, len(vectors[0]), size)
+    return [[number for v in vectors for number in v[i : i + size]] for i in starts]
 
 
 @by_hand.bug(fix="cut the vectors first: only neighbours in a vector belong to one head.")

@@ -19,7 +19,6 @@ task = Task(
     starter="def window_mask(num_queries, num_keys, back):\n    ...",
 )
 
-
 task.case("as many queries as keys")(lambda: (7, 7, 2))
 task.case("fewer queries than keys")(lambda: (3, 11, 2))
 task.case("one query against kept keys")(lambda: (1, 11, 7))
@@ -27,6 +26,16 @@ task.case("a query that sees itself only")(lambda: (5, 7, 0))
 task.case("a window that reaches back beyond the first key")(lambda: (3, 5, 5))
 task.case("one query and one key")(lambda: (1, 1, 2))
 task.case("130 queries, 140 keys, 70 back")(lambda: (130, 140, 70))
+
+
+def _steps_back(num_queries: int, num_keys: int) -> Tensor:
+    """How many positions each key is before each query; below 0 for the future."""
+    positions = torch.arange(num_keys)
+    return positions[num_keys - num_queries :, None] - positions
+
+
+def near(steps: Tensor, back: int) -> Tensor:
+    return (steps >= 0) & (steps <= back)
 
 
 @task.solution("the book's causal mask hides the future; its inverse, shifted, hides the far past.")
@@ -39,9 +48,7 @@ def two_causal_masks(num_queries: int, num_keys: int, back: int) -> Tensor:
 
 @task.solution("it counts the steps from each query back to each key: 0 to `back` are visible.")
 def by_distance(num_queries: int, num_keys: int, back: int) -> Tensor:
-    queries = torch.arange(num_keys - num_queries, num_keys).unsqueeze(1)
-    steps = queries - torch.arange(num_keys)
-    return (steps >= 0) & (steps <= back)
+    return near(_steps_back(num_queries, num_keys), back)
 
 
 @task.solution("it keeps the band between two diagonals.")
@@ -81,112 +88,85 @@ def test_with_zero_back_each_query_attends_only_to_itself(window_mask: Function)
 
 @task.test
 def test_two_queries_are_at_the_last_two_of_five_keys(window_mask: Function) -> None:
-    first, second = window_mask(2, 5, 2).tolist()
-    assert first == [False, True, True, True, False]
-    assert second == [False, False, True, True, True]
+    assert window_mask(2, 5, 2).tolist() == [[0, 1, 1, 1, 0], [0, 0, 1, 1, 1]]
 
 
 @task.test
 def test_a_window_longer_than_the_text_is_a_causal_mask(window_mask: Function) -> None:
-    triangle = torch.ones(4, 4, dtype=torch.bool).tril()
-    assert torch.equal(window_mask(4, 4, 9), triangle)
+    assert torch.equal(window_mask(4, 4, 9), torch.ones(4, 4, dtype=torch.bool).tril())
 
 
-def _steps_back(num_queries: int, num_keys: int) -> Tensor:
-    """How many positions each key is before each query; below 0 for the future."""
-    positions = torch.arange(num_keys)
-    return positions[num_keys - num_queries :, None] - positions
+def by_steps(rule: Function) -> Function:
+    """A bug in the rule on how many steps back a key may be."""
+    return lambda num_queries, num_keys, back: rule(_steps_back(num_queries, num_keys), back)
 
 
-@task.bug(
+task.bug(
+    "one key too many",
+    "the window is one key too long: distances up to `back` + 1 are visible.",
     symptom="A model trained elsewhere gives slightly different outputs once texts are long.",
     origin="transformers#39408; accepted by TorchCode's judge",
     fix="a query attends to itself and to `back` keys before it: the distance is at most `back`.",
-)
-def one_key_too_many(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the window is one key too long: distances up to `back` + 1 are visible."""
-    steps = _steps_back(num_queries, num_keys)
-    return (steps >= 0) & (steps <= back + 1)
+)(by_steps(lambda steps, back: near(steps, back + 1)))
 
-
-@task.bug(
+task.bug(
+    "one key too few",
+    "the window is one key too short: the query itself is counted as one of the `back` keys.",
     symptom="With `back` 0, nothing is visible and everything becomes NaN.",
     origin="transformers#39408; accepted by TorchCode's judge",
     fix="`back` does not count the query's own key: a key `back` steps before it is still visible.",
-)
-def one_key_too_few(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the window is one key too short: the query itself is counted as one of the `back` keys."""
-    steps = _steps_back(num_queries, num_keys)
-    return (steps >= 0) & (steps < back)
+)(by_steps(lambda steps, back: near(steps, back - 1)))
 
-
-@task.bug(
+task.bug(
+    "queries at the first keys",
+    "queries are placed at the first positions of the keys, but they are at the last.",
     symptom="It is right in training; with cached keys the model ignores what it just wrote.",
     origin="pytorch#108108; accepted by TorchCode's judge",
     fix="let the first query be at position `num_keys - num_queries`.",
-)
-def queries_at_the_first_keys(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """queries are placed at the first positions of the keys, but they are at the last."""
-    steps = torch.arange(num_queries)[:, None] - torch.arange(num_keys)
-    return (steps >= 0) & (steps <= back)
+)(lambda num_queries, num_keys, back: near(_steps_back(num_keys, num_keys)[:num_queries], back))
 
-
-@task.bug(
+task.bug(
+    "looks ahead as far as back",
+    "the window reaches as far into the future as into the past.",
     symptom="The loss is suspiciously low, and what the model writes is poor.",
     fix="also require a distance of 0 or more: the absolute value loses the sign.",
-)
-def looks_ahead_as_far_as_back(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the window reaches as far into the future as into the past."""
-    return _steps_back(num_queries, num_keys).abs() <= back
+)(by_steps(lambda steps, back: steps.abs() <= back))
 
-
-@task.bug(
+task.bug(
+    "sees all of the future",
+    "the window has a limit only in the past, and all of the future is visible.",
     symptom="The model cheats: only the far past is hidden.",
     fix="require both: no key after the query, and none too far before it.",
-)
-def sees_all_of_the_future(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """the window has a limit only in the past, and all of the future is visible."""
-    return _steps_back(num_queries, num_keys) <= back
+)(by_steps(lambda steps, back: steps <= back))
 
-
-@task.bug(
+task.bug(
+    "no window",
+    "`back` is never used, and a query sees all of the past.",
     symptom="It takes no less time for long texts than without a window.",
     fix="hide keys that lie more than `back` positions before the query.",
-)
-def no_window(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """`back` is never used, and a query sees all of the past."""
-    return _steps_back(num_queries, num_keys) >= 0
+)(by_steps(lambda steps, _back: steps >= 0))
 
-
-@task.bug(
+task.bug(
+    "hides the query itself",
+    "a query does not see its own position.",
     symptom="The first row is fully masked, and its output is NaN.",
     fix="a query attends to itself: the distance 0 is visible.",
-)
-def hides_the_query_itself(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """a query does not see its own position."""
-    steps = _steps_back(num_queries, num_keys)
-    return (steps > 0) & (steps <= back)
+)(by_steps(lambda steps, back: near(steps, back) & (steps != 0)))
 
-
-@task.bug(
+task.bug(
+    "true where it is hidden",
+    "`True` marks what is hidden.",
     symptom="Each word attends to everything except its window.",
     origin="tensorflow/text#894; LLMs-from-scratch#1061",
     fix="return True for what is visible, as `scaled_dot_product_attention` expects.",
-)
-def true_where_it_is_hidden(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """`True` marks what is hidden."""
-    steps = _steps_back(num_queries, num_keys)
-    return (steps < 0) | (steps > back)
+)(by_steps(lambda steps, back: ~near(steps, back)))
 
-
-@task.bug(
+task.bug(
+    "looks ahead in place of back",
+    "query and key are exchanged, and the window lies in the future.",
     symptom="Each word attends to what comes after it.",
     fix="subtract the key's position from the query's: rows are queries, columns are keys.",
-)
-def looks_ahead_in_place_of_back(num_queries: int, num_keys: int, back: int) -> Tensor:
-    """query and key are exchanged, and the window lies in the future."""
-    steps = -_steps_back(num_queries, num_keys)
-    return (steps >= 0) & (steps <= back)
+)(by_steps(lambda steps, back: near(-steps, back)))
 
 
 @task.bug(
@@ -201,16 +181,19 @@ def blocks_in_place_of_a_window(num_queries: int, num_keys: int, back: int) -> T
 
 
 @task.bug(
+    "the last query's window for all",
     symptom="With one query the mask is right; with several, early queries see too few keys.",
     fix="count back from each query's own position, not from the end of the keys.",
 )
-def the_last_querys_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
+def the_last_window_for_all(num_queries: int, num_keys: int, back: int) -> Tensor:
     """only the last `back` + 1 keys are visible, to every query."""
     last_keys = torch.arange(num_keys) >= num_keys - 1 - back
     return last_keys & (_steps_back(num_queries, num_keys) >= 0)
 
 
 # On plain lists
+
+N = int  # a short name, so that five parameters fit on one line
 
 by_hand = ListTask(
     name="window-rule-by-hand",
@@ -229,49 +212,36 @@ by_hand = ListTask(
 )
 
 
-by_hand.case("5 queries, 5 keys, 2 back: the query's own key")(lambda: (3, 3, 5, 5, 2))
-by_hand.case("5 queries, 5 keys, 2 back: the second key before the query's own")(
-    lambda: (3, 1, 5, 5, 2)
-)
-by_hand.case("5 queries, 5 keys, 2 back: the third key before the query's own")(
-    lambda: (3, 0, 5, 5, 2)
-)
-by_hand.case("5 queries, 5 keys, 2 back: the key after the query's own")(lambda: (1, 2, 5, 5, 2))
-by_hand.case("5 queries, 5 keys, 2 back: the last of all keys, for the first query")(
-    lambda: (0, 4, 5, 5, 2)
-)
-by_hand.case("5 queries, 5 keys, 2 back: the second key before the last query's own")(
-    lambda: (4, 2, 5, 5, 2)
-)
-by_hand.case("2 queries, 7 keys, 2 back: the first query's own key")(lambda: (0, 5, 2, 7, 2))
-by_hand.case("2 queries, 7 keys, 2 back: the third key before the first query's own")(
-    lambda: (0, 2, 2, 7, 2)
-)
-by_hand.case("2 queries, 7 keys, 2 back: the second key before the first query's own")(
-    lambda: (0, 3, 2, 7, 2)
-)
-by_hand.case("2 queries, 7 keys, 2 back: the first of all keys, for the first query")(
-    lambda: (0, 0, 2, 7, 2)
-)
-by_hand.case("3 queries, 3 keys, 0 back: the query's own key")(lambda: (1, 1, 3, 3, 0))
-by_hand.case("3 queries, 3 keys, 0 back: the key before the query's own")(lambda: (1, 0, 3, 3, 0))
-by_hand.case("3 queries, 4 keys, 9 back: the first of all keys, for the last query")(
-    lambda: (2, 0, 3, 4, 9)
-)
-by_hand.case("5 queries, 5 keys, 2 back: the first query's own key")(lambda: (0, 0, 5, 5, 2))
-by_hand.case("130 queries, 200 keys, 70 back: the last key that is near enough")(
-    lambda: (99, 99, 130, 200, 70)
-)
+def _case(num_queries: int, num_keys: int, back: int, query: int, key: int, name: str) -> None:
+    sizes = f"{num_queries} queries, {num_keys} keys, {back} back"
+    by_hand.case(f"{sizes}: {name}")(lambda: (query, key, num_queries, num_keys, back))
+
+
+_case(5, 5, 2, 3, 3, "the query's own key")
+_case(5, 5, 2, 3, 1, "the second key before the query's own")
+_case(5, 5, 2, 3, 0, "the third key before the query's own")
+_case(5, 5, 2, 1, 2, "the key after the query's own")
+_case(5, 5, 2, 0, 4, "the last of all keys, for the first query")
+_case(5, 5, 2, 4, 2, "the second key before the last query's own")
+_case(2, 7, 2, 0, 5, "the first query's own key")
+_case(2, 7, 2, 0, 2, "the third key before the first query's own")
+_case(2, 7, 2, 0, 3, "the second key before the first query's own")
+_case(2, 7, 2, 0, 0, "the first of all keys, for the first query")
+_case(3, 3, 0, 1, 1, "the query's own key")
+_case(3, 3, 0, 1, 0, "the key before the query's own")
+_case(3, 4, 9, 2, 0, "the first of all keys, for the last query")
+_case(5, 5, 2, 0, 0, "the first query's own key")
+_case(130, 200, 70, 99, 99, "the last key that is near enough")
 
 
 @by_hand.solution("the steps from the key to the query are counted: 0 to `back` are visible.")
-def steps_counted(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def steps_counted(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     position = query + num_keys - num_queries
     return 0 <= position - key <= back
 
 
 @by_hand.solution("a key is visible if it is neither after the query nor too far before it.")
-def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def two_questions(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     position = num_keys - (num_queries - query)
     if key > position:
         return False
@@ -279,13 +249,13 @@ def two_questions(query: int, key: int, num_queries: int, num_keys: int, back: i
 
 
 @by_hand.solution("it lists the keys that the query attends to; numbers below 0 are not keys.")
-def listed(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def listed(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     end = query + num_keys - num_queries + 1
     return key in range(end - 1 - back, end)
 
 
 @by_hand.solution("counted from the end, the last query and the last key are both number 1.")
-def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def counted_from_the_end(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     of_query, of_key = num_queries - query, num_keys - key
     return of_query <= of_key <= of_query + back
 
@@ -293,63 +263,55 @@ def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int, 
 @by_hand.bug(
     fix="a query attends to itself and to `back` keys before it: there are at most `back` steps."
 )
-def one_key_too_many_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
-) -> bool:
+def one_key_too_many_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return 0 <= query + num_keys - num_queries - key <= back + 1
 
 
 @by_hand.bug(
     fix="`back` does not count the query's own key: a key `back` steps before it is still visible."
 )
-def one_key_too_few_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
-) -> bool:
+def one_key_too_few_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return 0 <= query + num_keys - num_queries - key < back
 
 
 @by_hand.bug(fix="among the keys the query is at `query + num_keys - num_queries`.")
-def counted_from_the_first_key(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
-) -> bool:
+def counted_from_the_first_key(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """the queries are placed at the first positions of the keys, but they are at the last."""
     return 0 <= query - key <= back
 
 
 @by_hand.bug(fix="also require 0 steps or more: the absolute value loses the sign.")
 def looks_ahead_as_far_as_back_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
+    query: N, key: N, num_queries: N, num_keys: N, back: N
 ) -> bool:
     return abs(query + num_keys - num_queries - key) <= back
 
 
 @by_hand.bug()
-def sees_all_of_the_future_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
-) -> bool:
+def sees_all_of_the_future_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return key >= query + num_keys - num_queries - back
 
 
 @by_hand.bug(fix="hide the keys that lie more than `back` positions before the query.")
-def no_window_by_hand(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def no_window_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return key <= query + num_keys - num_queries
 
 
 @by_hand.bug(fix="a query attends to itself: 0 steps are visible.")
-def own_position_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def own_position_hidden(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """a query does not attend to its own key."""
     return 0 < query + num_keys - num_queries - key <= back
 
 
 @by_hand.bug(fix="invert the result: here True means visible.")
-def true_means_hidden(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def true_means_hidden(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """what is hidden is True, and what is visible False."""
     return not 0 <= query + num_keys - num_queries - key <= back
 
 
 @by_hand.bug(fix="subtract the key's position from the query's: earlier keys have lower positions.")
 def looks_ahead_in_place_of_back_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
+    query: N, key: N, num_queries: N, num_keys: N, back: N
 ) -> bool:
     return 0 <= key - (query + num_keys - num_queries) <= back
 
@@ -357,21 +319,22 @@ def looks_ahead_in_place_of_back_by_hand(
 @by_hand.bug(
     fix="combine both conditions by `and`: not after the query, and not too far before it."
 )
-def joined_by_or(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def joined_by_or(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """both conditions are combined by `or`, and every key meets one of them."""
     position = query + num_keys - num_queries
     return key <= position or key >= position - back
 
 
 @by_hand.bug(fix="count both edges from the query's position among the keys.")
-def only_one_edge_moved(query: int, key: int, num_queries: int, num_keys: int, back: int) -> bool:
+def only_one_edge_moved(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """the window's end counts from the query's position, its beginning from the query's number."""
     return query - back <= key <= query + num_keys - num_queries
 
 
-@by_hand.bug(fix="count back from each query's own position, not from the last key.")
-def the_last_querys_window_for_all_by_hand(
-    query: int, key: int, num_queries: int, num_keys: int, back: int
-) -> bool:
+@by_hand.bug(
+    "the last query's window for all",
+    fix="count back from each query's own position, not from the last key.",
+)
+def only_the_last_window(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """the window begins where the last query's does, for every query."""
     return num_keys - 1 - back <= key <= query + num_keys - num_queries
