@@ -24,6 +24,11 @@ def fill(numbers: Tensor, valid_lens: Tensor | None, filling: float) -> Tensor:
     return numbers.masked_fill(where_padding(numbers, valid_lens), filling)
 
 
+def lowered(scores: Tensor, visible: Tensor) -> Tensor:
+    """Fill hidden scores with the lowest number."""
+    return scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+
+
 def weigh(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
     """Weigh without -inf; padding, and fully masked rows with it, are cleared after the softmax."""
     padding = where_padding(scores, valid_lens)

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 import attnbook
 from attnbook.practice.example_inputs import normal, with_dtype
-from attnbook.practice.reference_steps import scale
+from attnbook.practice.reference_steps import lowered, scale
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -132,11 +132,6 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
     powers = (low - low.amax(-1, keepdim=True).detach()).exp().masked_fill(hidden, 0)
     empty = hidden.all(-1, keepdim=True)
     return (powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1)) @ values
-
-
-def lowered(scores: Tensor, visible: Tensor) -> Tensor:
-    """Fill hidden scores with the lowest number."""
-    return scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
 
 
 def weigh(scores: Tensor, visible: Tensor, dim: int = -1) -> Tensor:

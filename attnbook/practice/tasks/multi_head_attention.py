@@ -9,6 +9,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 import attnbook
 from attnbook.practice.example_inputs import lengths, normal, with_dtype
+from attnbook.practice.reference_steps import lowered, scale
 from attnbook.practice.task import Function, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
@@ -147,19 +148,9 @@ def merge(heads: Tensor) -> Tensor:
     return heads.transpose(1, 2).flatten(2)
 
 
-def score(q: Tensor, k: Tensor) -> Tensor:
-    """Score in each head."""
-    return q @ k.mT / math.sqrt(q.shape[-1])
-
-
-def fill(scores: Tensor, visible: Tensor) -> Tensor:
-    """Fill the scores of hidden keys with the lowest number."""
-    return scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
-
-
 def attend_by_head(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
     """Attend in each head; an empty row is zeros."""
-    return fill(score(q, k), visible).softmax(dim=-1).masked_fill(~visible, 0) @ v
+    return lowered(scale(q, k), visible).softmax(dim=-1).masked_fill(~visible, 0) @ v
 
 
 def in_steps(
@@ -406,7 +397,7 @@ task.bug(
     symptom="A query's weights do not sum to 1 within a head.",
     origin="a common mistake: `softmax(dim=1)`, left from before there were heads",
     fix="take the softmax over the keys: `dim=-1`.",
-)(in_steps(attend=lambda q, k, v, mask: score(q, k).softmax(1).masked_fill(~mask, 0) @ v))
+)(in_steps(attend=lambda q, k, v, mask: scale(q, k).softmax(1).masked_fill(~mask, 0) @ v))
 
 
 def _attend_over_the_batch(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
@@ -442,4 +433,4 @@ task.bug(
     symptom="An empty example's output is the mean of its padding.",
     origin="Dive into Deep Learning's masked softmax",
     fix="clear the weights of padding after the softmax.",
-)(in_steps(attend=lambda q, k, v, visible: fill(score(q, k), visible).softmax(dim=-1) @ v))
+)(in_steps(attend=lambda q, k, v, visible: lowered(scale(q, k), visible).softmax(dim=-1) @ v))

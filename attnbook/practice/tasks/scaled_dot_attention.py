@@ -9,7 +9,7 @@ from torch.nn import functional as F
 import attnbook
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.reference_steps import scale, weigh, where_padding
+from attnbook.practice.reference_steps import fill, scale, weigh, where_padding
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, ...]
@@ -207,22 +207,6 @@ def in_steps(score: Function = scale, weigh: Function = weigh) -> Function:
     return written
 
 
-def filled_with(number: float) -> Function:
-    """Fill the scores of padding with a number."""
-
-    def fill(scores: Tensor, valid_lens: Lengths) -> Tensor:
-        return scores.masked_fill(where_padding(scores, valid_lens), number).softmax(-1)
-
-    return in_steps(weigh=fill)
-
-
-def cleared_after(softmax: Function) -> Function:
-    """Clear the weights of padding only after a softmax."""
-    return in_steps(
-        weigh=lambda scores, lens: softmax(scores).masked_fill(where_padding(scores, lens), 0)
-    )
-
-
 task.bug(
     "no scaling",
     "the scores are not divided by √query_size.",
@@ -303,7 +287,7 @@ task.bug(
     symptom="A single query gives every key the weight 1.",
     origin="the book's own first draft, without lengths; accepted by TorchCode's judge",
     fix="take the softmax over the keys, the last axis: `dim=-1`.",
-)(cleared_after(lambda scores: scores.softmax(1)))
+)(in_steps(weigh=lambda scores, lens: fill(scores.softmax(1), lens, 0)))
 
 task.bug(
     "padding is seen",
@@ -317,7 +301,7 @@ task.bug(
     "padding is set to 0 after the softmax, so the weights that are left sum to less than 1.",
     symptom="The more padding there is, the smaller is the output.",
     fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
-)(cleared_after(lambda scores: scores.softmax(-1)))
+)(in_steps(weigh=lambda scores, lens: fill(scores.softmax(-1), lens, 0)))
 
 task.bug(
     "nothing seen is nan",
@@ -325,7 +309,7 @@ task.bug(
     symptom="One example of the batch is empty, and its output is NaN.",
     origin="pytorch#103749 and ten more threads",
     fix="set fully masked rows to 0: where every score is -inf, the softmax is 0/0.",
-)(filled_with(-math.inf))
+)(in_steps(weigh=lambda scores, lens: fill(scores, lens, -math.inf).softmax(-1)))
 
 task.bug(
     "nothing seen is an average",
@@ -333,7 +317,7 @@ task.bug(
     symptom="One example of the batch is empty, and its output is the average of its padding.",
     origin="Dive into Deep Learning and its descendants",
     fix="set fully masked rows to 0: equal scores share the weight, however low they are.",
-)(filled_with(-1e6))
+)(in_steps(weigh=lambda scores, lens: fill(scores, lens, -1e6).softmax(-1)))
 
 task.bug(
     "one key of padding is seen",
@@ -355,7 +339,7 @@ task.bug(
     symptom="A third of the attention goes to padding.",
     origin="the book's own first draft",
     fix="fill with a number below every score, -inf, and not with 0.",
-)(filled_with(0))
+)(in_steps(weigh=lambda scores, lens: fill(scores, lens, 0).softmax(-1)))
 
 task.bug(
     "keys not transposed",

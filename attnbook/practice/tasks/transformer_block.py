@@ -124,8 +124,19 @@ task.case("6 examples of 70 positions")(
 )
 
 
+def add(part: Function, norm: Function, x: Tensor) -> Tensor:
+    """A step of the block: attention or feed-forward."""
+    output: Tensor = x + part(norm(x))
+    return output
+
+
 class Block(nn.Module):
-    """The four parts."""
+    """A correct block, of which a bug changes a step, the call of attention, or the norms."""
+
+    first: Function = staticmethod(add)
+    second: Function = staticmethod(add)
+    attend: Function = staticmethod(lambda attention, x, lens: attention(x, x, x, lens))
+    norms: Function = staticmethod(lambda it: (it.attention_norm, it.feed_forward_norm))
 
     def __init__(
         self,
@@ -138,35 +149,21 @@ class Block(nn.Module):
         self.attention, self.attention_norm = attention, attention_norm
         self.feed_forward, self.feed_forward_norm = feed_forward, feed_forward_norm
 
-
-def add(part: Function, norm: Function, x: Tensor) -> Tensor:
-    """A step of the block: attention or feed-forward."""
-    output: Tensor = x + part(norm(x))
-    return output
-
-
-def in_two_steps(
-    first: Function = add,
-    second: Function = add,
-    attend: Function = lambda attention, x, lens: attention(x, x, x, lens),
-    norms: Function = lambda block: (block.attention_norm, block.feed_forward_norm),
-) -> type[Block]:
-    """A correct block, of which a bug changes a step, the call of attention, or the norms."""
-
-    class TransformerBlock(Block):
-        def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-            attention_norm, feed_forward_norm = norms(self)
-            x = first(lambda n: attend(self.attention, n, valid_lens), attention_norm, x)
-            output: Tensor = second(self.feed_forward, feed_forward_norm, x)
-            return output
-
-    return TransformerBlock
+    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        attention_norm, feed_forward_norm = self.norms(self)
+        x = self.first(lambda n: self.attend(self.attention, n, valid_lens), attention_norm, x)
+        output: Tensor = self.second(self.feed_forward, feed_forward_norm, x)
+        return output
 
 
-in_two_lines = in_two_steps()
+def in_steps(**steps: Function) -> Function:
+    """Change steps of the block."""
+    return type("TransformerBlock", (Block,), {it: staticmethod(steps[it]) for it in steps})
+
+
 task.solution(
     "two statements, one for each step: the norm, the module, the sum.", name="in two lines"
-)(in_two_lines)
+)(Block)
 
 
 @task.solution(
@@ -220,7 +217,7 @@ class two_residuals(nn.Module):
 
 
 @task.solution("examples do not affect one another, so that each can be computed separately.")
-class example_by_example(in_two_lines):  # type: ignore[misc, valid-type]  # it is a class
+class example_by_example(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         outputs = []
         for i in range(len(x)):
@@ -304,9 +301,9 @@ def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function)
     assert len([*block.parameters()]) == 6
 
 
-def in_both_steps(step: Function) -> type[Block]:
+def in_both_steps(step: Function) -> Function:
     """Change both steps."""
-    return in_two_steps(step, step)
+    return in_steps(first=step, second=step)
 
 
 task.bug(
@@ -331,7 +328,7 @@ task.bug(
     symptom="One block works; in a stack, the embeddings do not reach the end unchanged.",
     origin="a common mistake: a stack has such a norm, once, at its end",
     fix="return the sum: the norm at the end belongs to the stack, not to a block.",
-)(in_two_steps(second=lambda part, norm, x: norm(x + part(norm(x)))))
+)(in_steps(second=lambda part, norm, x: norm(x + part(norm(x)))))
 
 task.bug(
     "normed over the positions",
@@ -346,21 +343,21 @@ task.bug(
     "the attention's norm is used a second time, before the feed-forward.",
     symptom="One norm never learns, and trained weights give other outputs here.",
     fix="use `feed_forward_norm` before the feed-forward.",
-)(in_two_steps(norms=lambda block: (block.attention_norm, block.attention_norm)))
+)(in_steps(norms=lambda block: (block.attention_norm, block.attention_norm)))
 
 task.bug(
     "norms exchanged",
     "each step has the other one's norm.",
     symptom="Trained weights give other outputs here.",
     fix="check the names: `attention_norm` comes before the attention.",
-)(in_two_steps(norms=lambda block: (block.feed_forward_norm, block.attention_norm)))
+)(in_steps(norms=lambda block: (block.feed_forward_norm, block.attention_norm)))
 
 task.bug(
     "feed forward without its norm",
     "the feed-forward gets the sum as it is, without its norm.",
     symptom="Numbers grow from block to block, and training becomes unstable.",
     fix="normalise the input of the feed-forward: `feed_forward(feed_forward_norm(x))`.",
-)(in_two_steps(second=lambda part, _norm, x: x + part(x)))
+)(in_steps(second=lambda part, _norm, x: x + part(x)))
 
 
 @task.bug(
@@ -410,7 +407,7 @@ task.bug(
     symptom="Numbers grow from block to block, and training becomes unstable.",
     origin="a common mistake: the normed numbers are computed and not used",
     fix="pass the normalised numbers to the attention.",
-)(in_two_steps(first=lambda part, _norm, x: x + part(x)))
+)(in_steps(first=lambda part, _norm, x: x + part(x)))
 
 
 @task.bug(
@@ -431,7 +428,7 @@ task.bug(
     symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="a common mistake: the normed numbers took the name `x`",
     fix="add the feed-forward's output to the sum, not to the normalised sum.",
-)(in_two_steps(second=lambda part, norm, x: norm(x) + part(norm(x))))
+)(in_steps(second=lambda part, norm, x: norm(x) + part(norm(x))))
 
 task.bug(
     "first sum on the norm",
@@ -439,7 +436,7 @@ task.bug(
     symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
     origin="a common mistake: the normed numbers took the name `x`",
     fix="add the attention's output to `x`, not to the normalised `x`.",
-)(in_two_steps(first=lambda part, norm, x: norm(x) + part(norm(x))))
+)(in_steps(first=lambda part, norm, x: norm(x) + part(norm(x))))
 
 task.bug(
     "no residuals",
@@ -453,14 +450,14 @@ task.bug(
     "the output of attention replaces `x` instead of being added to it.",
     symptom="Each position keeps what it attended to, and loses its own vector.",
     fix="add the attention's output to `x`: `x = x + attention(…)`.",
-)(in_two_steps(first=lambda part, norm, x: part(norm(x))))
+)(in_steps(first=lambda part, norm, x: part(norm(x))))
 
 task.bug(
     "second residual lost",
     "the feed-forward's output is returned alone, and not added to the sum before it.",
     symptom="The output of attention reaches the next block only through the feed-forward.",
     fix="add the feed-forward's output to the sum before it: `return x + feed_forward(…)`.",
-)(in_two_steps(second=lambda part, norm, x: part(norm(x))))
+)(in_steps(second=lambda part, norm, x: part(norm(x))))
 
 task.bug(
     "added to what was normed",
@@ -490,7 +487,7 @@ task.bug(
     "`valid_lens` is not passed to the attention.",
     symptom="Outputs change with what is in the padding.",
     fix="pass `valid_lens` on: `attention(n, n, n, valid_lens)`.",
-)(in_two_steps(attend=lambda attention, x, _lens: attention(x, x, x, None)))
+)(in_steps(attend=lambda attention, x, _lens: attention(x, x, x, None)))
 
 task.bug(
     "masked in training only",
@@ -498,7 +495,7 @@ task.bug(
     symptom="It is right in training; in evaluation mode, padding changes the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
     fix="always pass `valid_lens` on: padding must be hidden in evaluation mode, too.",
-)(in_two_steps(attend=lambda it, x, lens: it(x, x, x, lens if it.training else None)))
+)(in_steps(attend=lambda it, x, lens: it(x, x, x, lens if it.training else None)))
 
 task.bug(
     "written into x",
@@ -513,13 +510,12 @@ task.bug(
     origin="a common mistake; DETR adds positions in each layer on purpose, to queries and keys",
     fix="add positions once, to the embedding, before the first block.",
 )
-class positions_added_again(in_two_lines):  # type: ignore[misc, valid-type]  # it is a class
+class positions_added_again(Block):
     """the block adds positions to its input, as every block before it has done."""
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         positions = attnbook.sinusoidal_encoding(x.shape[1], x.shape[2], dtype=x.dtype)
-        output: Tensor = super().forward(x + positions, valid_lens)
-        return output
+        return super().forward(x + positions, valid_lens)
 
 
 @task.bug(
@@ -537,7 +533,7 @@ class parts_in_a_plain_list(nn.Module):
         feed_forward_norm: nn.Module,
     ) -> None:
         super().__init__()
-        self.parts = [in_two_lines(attention, attention_norm, feed_forward, feed_forward_norm)]
+        self.parts = [Block(attention, attention_norm, feed_forward, feed_forward_norm)]
 
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         output: Tensor = self.parts[0](x, valid_lens)
@@ -550,4 +546,4 @@ task.bug(
     symptom="An example's output depends on the other examples in its batch.",
     origin="torch's default, `batch_first=False`",
     fix="pass the normed `x` as it is: the batch comes first.",
-)(in_two_steps(attend=lambda it, x, lens: it(*[x.transpose(0, 1)] * 3, lens).transpose(0, 1)))
+)(in_steps(attend=lambda it, x, lens: it(*[x.transpose(0, 1)] * 3, lens).transpose(0, 1)))

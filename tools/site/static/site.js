@@ -121,6 +121,7 @@ if (sidebar) {
 const SIGNS = ["pointermove", "pointerdown", "click", "wheel", "scroll", "keydown", "focusin"];
 /** @type {HTMLElement | null | undefined} */
 let clickedEarly;
+const LEAVING = 3000; // milliseconds
 
 /** @param {MouseEvent} event */
 function rememberClick({ target, defaultPrevented }) {
@@ -143,7 +144,8 @@ async function startLateScripts() {
     const hint = Object.assign(document.createElement("link"), { rel: "preload", as: "script", href });
     document.head.append(hint);
   }
-  // Each may need those before it. If one does not arrive, as when the page is left meanwhile, none follows.
+  // Each may need those before it. One that does not arrive may mean that the page is being left: the others
+  // wait, so that a page that is left logs no error, and one that stays misses only what needs that script.
   for (const address of addresses) {
     const arrived = await new Promise((settle) => {
       const script = document.createElement("script");
@@ -152,7 +154,7 @@ async function startLateScripts() {
       script.src = address;
       document.head.append(script);
     });
-    if (!arrived) return;
+    if (!arrived) await new Promise((settle) => setTimeout(settle, LEAVING));
   }
   repeatClick();
 }
