@@ -45,6 +45,28 @@ def test_a_task_has_what_its_page_needs(task):
         assert isinstance(task.reference(*defaults.args), bool)
 
 
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [
+        (task.name, bug)
+        for task in LIST_TASKS.values()
+        for bug in task.bugs
+        if task.draws == "mask" and bug in task.in_torch.bugs
+    ],
+)
+def test_a_bug_of_one_name_makes_the_same_mask_on_lists_and_in_torch(name, bug):
+    task = LIST_TASKS[name]
+    of_pair, of_all = task.bugs[bug].function, task.in_torch.bugs[bug].function
+    for back in (0, 2, 9) if "back" in task.arguments else (None,):
+        more = [] if back is None else [back]
+        for num_queries, num_keys in ((5, 5), (3, 7), (1, 4)):
+            mask = [
+                [bool(of_pair(i, j, num_queries, num_keys, *more)) for j in range(num_keys)]
+                for i in range(num_queries)
+            ]
+            assert of_all(num_queries, num_keys, *more).bool().tolist() == mask
+
+
 def test_a_planted_bug_is_named_only_once_it_is_fixed():
     task = LIST_TASKS["attention-to-fix"]
     bug, names = task.bugs[task.planted], vars(parts).copy()
