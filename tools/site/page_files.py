@@ -30,31 +30,27 @@ IDLE_WITHOUT = {
 # `site.js` starts the late ones at the first sign of a reader; each of them can start at any time,
 # but in this order.
 DEFERRED, LATE = {"defer": "defer"}, {"type": "text/late"}
-LOADED = dict.fromkeys(
-    (
-        "storage.js",
-        "reading.js",
-        "path.js",
-        "your_progress.js",
-        "site.js",
-        "answers.js",
-        "place.js",
-        "terms.js",
-        "table_of_contents.js",
-        "found.js",
-    ),
-    DEFERRED,
-) | dict.fromkeys(
-    (
-        "documentation_options.js",
-        "doctools.js",
-        "sphinx_highlight.js",
-        "clipboard.min.js",
-        "copybutton.js",
-        "sphinx-book-theme.js",
-        "focus.js",
-    ),
-    LATE,
+NEEDED = LATE | {"data-needed": ""}  # by others, which come after all of these
+LOADED = (
+    dict.fromkeys(
+        (
+            "storage.js",
+            "reading.js",
+            "path.js",
+            "your_progress.js",
+            "site.js",
+            "answers.js",
+            "place.js",
+            "terms.js",
+            "table_of_contents.js",
+            "found.js",
+        ),
+        DEFERRED,
+    )
+    | dict.fromkeys(("documentation_options.js", "doctools.js", "clipboard.min.js"), NEEDED)
+    | dict.fromkeys(
+        ("sphinx_highlight.js", "copybutton.js", "sphinx-book-theme.js", "focus.js"), LATE
+    )
 )
 
 

@@ -133,29 +133,29 @@ function repeatClick() {
   clickedEarly?.click();
 }
 
+/** Load scripts, which run in their order; tells whether all have arrived. @param {HTMLScriptElement[]} scripts */
+async function load(scripts) {
+  const arrivals = scripts.map(({ src }) => {
+    const script = Object.assign(document.createElement("script"), { src, async: false });
+    document.head.append(script);
+    return new Promise((settle) => {
+      script.addEventListener("load", () => settle(true));
+      script.addEventListener("error", () => settle(false));
+    });
+  });
+  return (await Promise.all(arrivals)).every(Boolean);
+}
+
 async function startLateScripts() {
   for (const sign of SIGNS) removeEventListener(sign, startLateScripts);
   // The theme scrolls the sidebar to where it was; fonts may have moved it since the page was loaded.
   if (sidebar) sessionStorage.setItem(SIDEBAR_TOP, `${sidebar.scrollTop}`);
-  /** @type {NodeListOf<HTMLScriptElement>} */
-  const scripts = document.querySelectorAll('script[type="text/late"]');
-  const addresses = Array.from(scripts, ({ src }) => src);
-  for (const href of addresses) {
-    const hint = Object.assign(document.createElement("link"), { rel: "preload", as: "script", href });
-    document.head.append(hint);
-  }
-  // Each may need those before it. One that does not arrive may mean that the page is being left: the others
-  // wait, so that a page that is left logs no error, and one that stays misses only what needs that script.
-  for (const address of addresses) {
-    const arrived = await new Promise((settle) => {
-      const script = document.createElement("script");
-      script.addEventListener("load", () => settle(true));
-      script.addEventListener("error", () => settle(false));
-      script.src = address;
-      document.head.append(script);
-    });
-    if (!arrived) await new Promise((settle) => setTimeout(settle, LEAVING));
-  }
+  /** @type {HTMLScriptElement[]} */
+  const scripts = Array.from(document.querySelectorAll('script[type="text/late"]'));
+  const isNeeded = (/** @type {HTMLScriptElement} */ { dataset }) => "needed" in dataset;
+  // If one does not arrive, the page may be about to be left: those that need it wait, so that they log no error.
+  if (!(await load(scripts.filter(isNeeded)))) await new Promise((settle) => setTimeout(settle, LEAVING));
+  await load(scripts.filter((late) => !isNeeded(late)));
   repeatClick();
 }
 
