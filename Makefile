@@ -22,6 +22,9 @@ SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13)
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null && $$p -c '$(SUPPORTED)' 2>/dev/null && echo $$p && break; done)
 
+# What it says where there is none.
+FOUND = $(or $(shell python3 --version 2>/dev/null),no Python at all)
+
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
@@ -91,6 +94,9 @@ judge-grades: $(READY) ## grade the judge of `attnbook.practice`: what it accept
 test: $(NODE_BIN)/tsc ## run everything that CI runs (FULL=1: every combination, browser and Colab copy)
 	@$(BIN)/python -m tools.ci.run_tests $(if $(FULL),--full)
 
+pythons: $(READY) ## run all but the pages on each supported Python that is found (PYTHONS="python3.12 …")
+	@$(BIN)/python -m tools.ci.pythons $(PYTHONS)
+
 mutants: $(NODE_BIN)/tsc ## count how many of some 200 single faults in our code no test detects
 	@$(BIN)/python -m tools.ci.mutants
 
@@ -113,11 +119,11 @@ clean: ## remove all built files (the environment stays)
 	rm -rf _build
 
 $(READY): requirements.txt pyproject.toml tools/package-lock.json
-	@[ -n "$(PYTHON)" ] || { echo "No Python 3.11, 3.12 or 3.13 on PATH. Install one, or name it: make PYTHON=/path/to/python book"; exit 1; }
+	@[ -n "$(PYTHON)" ] || { echo "No Python 3.11, 3.12 or 3.13 on PATH, but $(FOUND). Install one, or name it: make PYTHON=/path/to/python book"; exit 1; }
 	@echo "Making the environment in $(VENV) with $(PYTHON); the first time takes some minutes."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) --no-deps -e .
 	@$(BIN)/npm ci --prefix tools --omit=dev --loglevel=error
 	@touch $@
 
@@ -125,4 +131,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test check test mutants rounding bench checkpoints grade lock clean
+.PHONY: help book chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test check test pythons mutants rounding bench checkpoints grade lock clean

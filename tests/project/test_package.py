@@ -129,11 +129,12 @@ def requirements(about: Message, extra: str = "") -> set[str]:
     }
 
 
-def test_the_core_requires_two_packages_and_there_are_five_extras(built):
+def test_the_core_requires_torch_alone_and_there_are_six_extras(built):
     about = built.metadata()
-    assert requirements(about) == {"torch", "jaxtyping"}
-    extras = {"display", "figures", "seq2seq", "book", "test"}
+    assert requirements(about) == {"torch"}
+    extras = {"types", "display", "figures", "seq2seq", "book", "test"}
     assert {*about.get_all("Provides-Extra")} == extras
+    assert requirements(about, "types") == {"jaxtyping"}
     assert requirements(about, "figures") == {"anywidget"}
     assert requirements(about, "display") == {"ipython", "matplotlib"}
     assert requirements(about, "seq2seq") == {"babel", "numpy", "safetensors"}
@@ -218,7 +219,7 @@ def core(python, tmp_path_factory):
 
 
 def test_the_core_runs_with_its_requirements_alone_and_names_the_extras_it_misses(python, core):
-    expected = {"attnbook", "jaxtyping", "wadler-lindig", *needed_by("torch")}
+    expected = {"attnbook", *needed_by("torch")}
     assert {canonicalize_name(name) for name in core["installed"]} == expected
     assert NOT_IN_THE_CORE & {*core["importable"]} == set()
     assert Path(core["file"]).is_relative_to(python.parents[1])

@@ -73,8 +73,9 @@ class Echo(io.TextIOBase):
         return self.stream.write(text)
 
     def flush(self) -> None:
-        """Pass on."""
-        self.stream.flush()
+        """Pass on, unless the stream has been closed first, as at the end of a program."""
+        if not self.stream.closed:
+            self.stream.flush()
 
     def isatty(self) -> bool:
         """Whether colours may be written."""

@@ -29,7 +29,7 @@ from nbformat import NotebookNode
 import attnbook
 from tools import ROOT
 from tools.book import kernels
-from tools.book.state import ONE_THREAD
+from tools.book.state import KERNELS
 from tools.table_of_contents import pages
 
 CELL_TIMEOUT = 600  # seconds; on a busy machine a training of 15 seconds takes two minutes
@@ -82,7 +82,7 @@ def run(notebook: NotebookNode, folder: Path, device: str = "cpu") -> NotebookNo
         # Errors only: each kernel would warn about its local socket.
         extra_arguments=["--log-level=ERROR"],
     )
-    return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device} | ONE_THREAD)
+    return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device} | KERNELS)
 
 
 def name_cells(notebook: NotebookNode, chapter: str) -> None:
@@ -206,7 +206,7 @@ def compare(
     command += [f"--nbval-cell-timeout={timeout}", "-p", "no:cacheprovider", *SIDE_BY_SIDE]
     command += ["-p", kernels.__name__]
     command += [f"--maxprocesses={min(MOST_WORKERS, len(paths))}"]
-    environment = {**os.environ, "ATTNBOOK_DEVICE": device, **ONE_THREAD, **(variables or {})}
+    environment = {**os.environ, "ATTNBOOK_DEVICE": device, **KERNELS, **(variables or {})}
     return subprocess.run([*command, *map(str, paths)], env=environment, check=False).returncode
 
 

@@ -16,6 +16,8 @@ from jupyter_cache import get_cache
 # Models as small as the book's train several times slower on two threads than on one while
 # another program runs.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+# Python 3.13.0, and no later one, makes torch's compiler warn; pytest ignores it, too.
+KERNELS = ONE_THREAD | {"PYTHONWARNINGS": "ignore:Guards may run slower:RuntimeWarning"}
 SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
 PARTS = ("html", ".doctrees", "jupyter_execute")
 STAMP = ".made-from"
@@ -60,7 +62,7 @@ def isolate_kernels(folder: Path) -> None:
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
-    os.environ.update(ONE_THREAD, IPYTHONDIR=str(folder))
+    os.environ.update(KERNELS, IPYTHONDIR=str(folder))
 
 
 def copy_build(source: Path, target: Path) -> None:

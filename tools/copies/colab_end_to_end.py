@@ -29,7 +29,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.book.notebooks import read
-from tools.book.state import ONE_THREAD
+from tools.book.state import KERNELS
 from tools.copies import colab
 from tools.copies.clean_environment import (
     NotLikeColabError,
@@ -85,7 +85,7 @@ def reader_environment(origin: Origin, folder: Path) -> dict[str, str]:
     }
     return (
         without_project(dict(os.environ))
-        | ONE_THREAD
+        | KERNELS
         | reader
         | git_redirection(origin.repository, origin.root)
     )

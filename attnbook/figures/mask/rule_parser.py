@@ -8,8 +8,8 @@ from typing import Any
 from attnbook.messages import Messages
 
 TEXT = Messages(__file__)
-# Expressions that also run on tensors. In these, `~` means "not": the last bit of Python's result
-# is the truth value.
+# Expressions that also run on tensors. In these, `~` means "not": the last bit of its result is the
+# truth value.
 TENSOR_NODES = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Constant, ast.Name, ast.Load),
     *(ast.operator, ast.unaryop, ast.cmpop),
@@ -22,9 +22,11 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
         return None, ""
     names = {name: rules[name] for name in ("num_queries", "num_keys")}
     names["documents"] = rules["documents"] or [0] * names["num_keys"]
+    names["~"] = _invert
     first = names["num_keys"] - names["num_queries"]
     try:
-        code = compile(f"lambda q, k: (\n{text}\n)", "your rule", "eval")
+        tree = NamedInversion().visit(ast.parse(f"lambda q, k: (\n{text}\n)", mode="eval"))
+        code = compile(ast.fix_missing_locations(tree), "your rule", "eval")
         sees = eval(code, names)  # noqa: S307 - the caller's own, in the caller's own Python
         rows = [
             [sees(q, k) for k in range(names["num_keys"])] for q in range(first, names["num_keys"])
@@ -38,6 +40,22 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
             if not isinstance(value, int) or value not in (False, True, -1, -2):
                 return None, TEXT("rule_no_truth", value=repr(value), q=q, k=k)
     return [[bool(value & 1) for value in row] for row in rows], ""
+
+
+class NamedInversion(ast.NodeTransformer):
+    """Replaces each `~` by a call, because from Python 3.12 on `~True` warns."""
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 - ast names it
+        """Replace it in the operand, too."""
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Invert):
+            return node
+        return ast.Call(ast.Name("~", ast.Load()), [node.operand], [])  # a name that nobody can write
+
+
+def _invert(value: Any) -> Any:  # noqa: ANN401 - whatever a rule gives
+    """Do what `~` does; of a truth value, what it does to 0 and 1."""
+    return ~(int(value) if isinstance(value, bool) else value)
 
 
 def _runs_on_tensors(text: str) -> bool:
