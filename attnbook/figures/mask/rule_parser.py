@@ -43,14 +43,17 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
 
 
 class NamedInversion(ast.NodeTransformer):
-    """Replaces each `~` by a call, because from Python 3.12 on `~True` warns."""
+    """Replaces each `~`, which warns of truth values from Python 3.12 on, by a call.
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:  # noqa: N802 - ast names it
+    Its name is one that nobody can write.
+    """
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Replace it in the operand, too."""
         self.generic_visit(node)
         if not isinstance(node.op, ast.Invert):
             return node
-        return ast.Call(ast.Name("~", ast.Load()), [node.operand], [])  # a name that nobody can write
+        return ast.Call(ast.Name("~", ast.Load()), [node.operand], [])
 
 
 def _invert(value: Any) -> Any:  # noqa: ANN401 - whatever a rule gives
