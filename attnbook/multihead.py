@@ -17,6 +17,7 @@ from attnbook.checks import (
     check_projected,
     check_sizes,
     check_values,
+    describe_value,
     explain_order,
     see_recipe,
 )
@@ -121,7 +122,9 @@ class MultiHeadAttention(nn.Module):
                 + see_recipe("shared keys")
             )
         if rotary is not None and not callable(rotary):
-            raise TypeError(f"rotary must be a function such as rotary_encoding, got {rotary!r}")
+            raise TypeError(
+                f"rotary must be a function such as rotary_encoding, got {describe_value(rotary)}"
+            )
         check_flag("bias", bias)
         super().__init__()
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
@@ -268,7 +271,9 @@ class MultiHeadAttention(nn.Module):
             torch.Size([3, 2, 5, 4])
         """
         if self.rotary is not None:
-            raise ValueError(f"rotary must be None for keys of another text, got {self.rotary!r}")
+            raise ValueError(
+                f"rotary must be None for keys of another text, got {describe_value(self.rotary)}"
+            )
         check_axes("keys", keys, "(batch, num_keys, key_size)")
         check_values(values, keys.shape[-2])
         check_projected("keys", keys, "key_size", self.W_k)
@@ -514,7 +519,9 @@ def check_to_torch(layer: MultiHeadAttention) -> None:
     check_part("attention", layer.attention, DotProductAttention)
     check_part("attention.dropout", layer.attention.dropout, nn.Dropout)
     if layer.rotary is not None:
-        raise ValueError(f"rotary must be None in torch's layer, got {layer.rotary!r}")
+        raise ValueError(
+            f"rotary must be None in torch's layer, got {describe_value(layer.rotary)}"
+        )
     if layer.num_kv_heads != layer.num_heads:
         raise ValueError(
             f"num_kv_heads must be num_heads={layer.num_heads} in torch's layer, "

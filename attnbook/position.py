@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from attnbook.checks import check_dense, check_heads, check_numbers, check_size, check_vectors
+from attnbook.checks import (
+    check_dense,
+    check_heads,
+    check_numbers,
+    check_positions,
+    check_size,
+    check_vectors,
+    describe_value,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
@@ -209,7 +217,9 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     if scaling is None:
         return plain
     if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise ValueError(f"scaling must be None or one of {SCALINGS}, got {scaling!r}")
+        raise ValueError(
+            f"scaling must be None or one of {SCALINGS}, got {describe_value(scaling)}"
+        )
     _check_above("factor", factor, 1.0, or_equal=True)
     if scaling == "linear":
         return plain / factor
@@ -317,7 +327,7 @@ def _rotated_size(
 
 def _check_layout(name: str, layout: str) -> None:
     if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"{name} must be 'adjacent' or 'halves', got {layout!r}")
+        raise ValueError(f"{name} must be 'adjacent' or 'halves', got {describe_value(layout)}")
 
 
 def _check_even(name: str, size: int, most: int | None = None) -> None:
@@ -330,7 +340,7 @@ def _check_even(name: str, size: int, most: int | None = None) -> None:
 
 def _check_above(name: str, number: float, bound: float, *, or_equal: bool = False) -> None:
     if isinstance(number, bool) or not isinstance(number, Real):
-        raise TypeError(f"{name} must be a number, got {number!r}")
+        raise TypeError(f"{name} must be a number, got {describe_value(number)}")
     if not (bound < number < math.inf or (or_equal and number == bound)):
         rule = f"at least {bound:g}" if or_equal else f"above {bound:g}"
         raise ValueError(f"{name} must be {rule} and finite, got {number}")
@@ -339,7 +349,7 @@ def _check_above(name: str, number: float, bound: float, *, or_equal: bool = Fal
 def _check_float_type(dtype: torch.dtype) -> None:
     """Refuse a dtype that would round to whole numbers."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating-point type, got {dtype!r}")
+        raise TypeError(f"dtype must be a floating-point type, got {describe_value(dtype)}")
 
 
 def _check_positions(positions: Tensor, vectors: Tensor | None = None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from attnbook.checks import check_dense, check_size, see_recipe
+from attnbook.checks import check_dense, check_size, describe_value, see_recipe
 from attnbook.masking.lengths import may_read, unwrap
 
 if TYPE_CHECKING:
@@ -103,7 +103,9 @@ def from_attn_mask(
     """
     _check_axes(mask, *ATTN)
     if true_means not in ("hidden", "visible", None):
-        raise ValueError(f"true_means must be 'hidden', 'visible' or None, got {true_means!r}")
+        raise ValueError(
+            f"true_means must be 'hidden', 'visible' or None, got {describe_value(true_means)}"
+        )
     if mask.dtype != torch.bool:
         visible = _of_added(mask)
     elif true_means is None:

@@ -15,6 +15,8 @@ from attnbook.checks import (
     check_device,
     check_flag,
     check_numbers,
+    check_positions,
+    describe_value,
     is_whole,
     see_recipe_of,
 )
@@ -278,7 +280,7 @@ def check_shape(shape: Sequence[int]) -> None:
     """Refuse what is not a shape of scores."""
     rule = "shape must be (batch, [heads,] num_queries, num_keys)"
     if not isinstance(shape, tuple | list) or not all(map(is_whole, shape)):
-        raise TypeError(f"{rule}, whole numbers, got {shape!r}")
+        raise TypeError(f"{rule}, whole numbers, got {describe_value(shape)}")
     if len(shape) not in (3, 4):
         raise ValueError(f"{rule}, got {len(shape)} axes in {tuple(shape)}")
     if min(shape) < 0:
