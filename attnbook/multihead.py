@@ -28,6 +28,7 @@ from attnbook.masking.masks import (
     causal_mask,
     check_mask,
     check_own_keys,
+    check_valid,
     given_positions,
     positions_of_keys,
     visible_keys,
@@ -278,6 +279,12 @@ class MultiHeadAttention(nn.Module):
         check_values(values, keys.shape[-2])
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)
+        if valid is not None:
+            shape = (keys.shape[0], 1, keys.shape[1])
+            visible = check_valid("valid", valid, shape, -1, keys.device).unsqueeze(-2)
+            # As in `forward`: 0 times NaN would be NaN in the gradients of the projections.
+            _, keys = replace_hidden(keys, keys, visible, from_first=False)
+            values = zero_hidden(values, visible)
         k = split_heads(self.W_k(keys), self.num_kv_heads)
         v = split_heads(self.W_v(values), self.num_kv_heads)
         return CrossCache(k, v, valid)
