@@ -44,7 +44,7 @@ def sinusoidal_encoding(
 
     Args:
         positions: how many, from 0, or the positions themselves, `(num_positions,)`, or
-            `(batch, num_positions)` where examples have different ones.
+            `(batch, num_positions)` where examples have different ones; not in half precision.
         size: of a vector, at least 1.
         device, dtype: of the result; by default torch's own, or the device of given positions.
 
@@ -354,9 +354,7 @@ def _check_float_type(dtype: torch.dtype) -> None:
 
 def _check_positions(positions: Tensor, vectors: Tensor | None = None) -> None:
     """Refuse positions that are not one number per vector, for all examples or for each."""
-    check_dense("positions", positions, "a tensor of numbers")
-    if positions.dtype == torch.bool or positions.is_complex():
-        raise TypeError(f"positions must hold real numbers, got {positions.dtype}")
+    check_positions("positions", positions)
     if vectors is None:
         if positions.dim() not in (1, 2):
             shapes = "(num_positions,) or (batch, num_positions)"

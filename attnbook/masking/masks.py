@@ -20,7 +20,7 @@ from attnbook.checks import (
     is_whole,
     see_recipe_of,
 )
-from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
+from attnbook.masking.lengths import lengths_for_queries, make_comparable
 from attnbook.renamed import warn_renamed
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def causal_mask(
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         device: where the mask is made; by default on the CPU, or where positions are.
         query_positions, key_positions: the positions of queries and of keys, both or none,
-            `(num_queries,)` and `(num_keys,)`, or with an axis of the batch before. Nothing
-            else says then what comes first.
+            `(num_queries,)` and `(num_keys,)`, or with an axis of the batch before; not in half
+            precision, which rounds them. Nothing else says then what comes first.
 
     Returns:
         `(1 or batch, [1,] num_queries, num_keys)`.
@@ -209,8 +209,6 @@ def query_and_key_positions(
         of_keys = positions_of_keys(shape, device or "cpu")
         of_queries = of_keys[shape[-1] - shape[-2] :]
     else:
-        check_whole("query_positions", query_positions)
-        check_whole("key_positions", key_positions)
         of_queries = given_positions("query_positions", query_positions, shape, -2, device)
         of_keys = given_positions("key_positions", key_positions, shape, -1, device)
         check_device("key_positions", of_keys, "query_positions", of_queries)
@@ -235,8 +233,19 @@ def given_positions(
     axis: int,
     device: torch.device | str | None,
 ) -> Shaped[Tensor, "... positions"]:
-    """Refuse what is not one number for each query (axis -2) or key (axis -1), or boolean."""
-    check_dense(name, positions, "a tensor of numbers")
+    """Refuse what is not one position for each query (axis -2) or key (axis -1)."""
+    check_positions(name, positions)
+    return make_comparable(_one_for_each(name, positions, shape, axis, device))
+
+
+def _one_for_each(
+    name: str,
+    positions: Tensor,
+    shape: Sequence[int],
+    axis: int,
+    device: torch.device | str | None,
+) -> Tensor:
+    """Refuse what is not one for each query or key, of all examples or of each."""
     check_numbers(name, positions, device)
     batch, count = shape[0], shape[axis]
     # Not `in`, of which torch.compile makes an untrue constant for some open sizes.
@@ -248,8 +257,7 @@ def given_positions(
             f"{name} must have shape ({counted},) or (batch={batch}, {counted}), "
             f"got {tuple(positions.shape)}"
         )
-    moved = positions if device is None else positions.to(device)
-    return moved if moved.dtype == torch.bool else make_comparable(moved)
+    return positions if device is None else positions.to(device)
 
 
 def check_valid(
@@ -263,7 +271,7 @@ def check_valid(
     check_dense(name, valid, "a tensor of booleans")
     if valid.dtype != torch.bool:
         raise TypeError(f"{name} must hold booleans, False for padding, got {valid.dtype}")
-    return given_positions(name, valid, shape, axis, device)
+    return _one_for_each(name, valid, shape, axis, device)
 
 
 def check_own_keys(rule: str, shape: Sequence[int]) -> None:
