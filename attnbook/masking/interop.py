@@ -219,7 +219,7 @@ def join_masks(masks: dict[str, Tensor]) -> Tensor:
 def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     """Make the arguments of a layer of this book, `layer(queries, keys, values, **arguments)`.
 
-    Those needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries, num_keys)`,
+    Those needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries or 1, num_keys)`,
     True = visible. A row that sees nothing gives zeros.
 
     Example:
@@ -292,8 +292,10 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     """
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
-    arguments = {"key_padding_mask": padding, "attn_mask": masks}
-    return {name: ~join_masks(parts) for name, parts in arguments.items() if parts}
+    arguments = {"key_padding_mask": ~join_masks(padding)} if padding else {}
+    if masks:
+        arguments["attn_mask"] = ~join_masks(masks).expand(rules.num_queries, rules.num_keys)
+    return arguments
 
 
 def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
