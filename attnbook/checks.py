@@ -304,30 +304,45 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     check_dtype("scores", scores, "queries", queries)
 
 
-def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
-    """Refuse a mask or a bias that does not broadcast to the scores, or has no axis of heads."""
+def check_broadcasts(
+    name: str, tensor: Tensor, shape: Sequence[int], num_heads: int | None = None
+) -> None:
+    """Refuse a mask or a bias that does not broadcast to the scores, or has no axis of heads.
+
+    With `num_heads`, the shape has no axis of heads, but the tensor may have one.
+    """
     if tensor.dim() == 3 and len(shape) == 4:
         raise ValueError(
             f"{name} must have an axis of heads where scores have one, got three axes in "
             f"{tuple(tensor.shape)}: write {name}[:, None] if its first is the batch, "
             f"{name}[None] if it is the heads"
         )
-    sizes = tuple(shape[-2:]) if tensor.dim() == 2 else tuple(shape)
-    fits = tensor.dim() == len(sizes) and tensor.shape[-1] == sizes[-1]
+    batch, *_, num_queries, num_keys = shape
+    allowed = {2: (num_queries, num_keys), len(shape): tuple(shape)}
+    if num_heads is not None:
+        allowed[4] = (batch, num_heads, num_queries, num_keys)
+    sizes = allowed.get(tensor.dim(), ())
+    fits = len(sizes) > 0 and tensor.shape[-1] == num_keys
     # Not `has in (1, size)`, of which torch.compile makes an untrue constant for some open sizes.
     fits = fits and all(
         has == 1 or has == size  # noqa: PLR1714
         for has, size in zip(tensor.shape, sizes, strict=True)
     )
     if not fits:
-        of_examples = tuple(tensor.shape) == (shape[0], shape[-1])
+        of_examples = tuple(tensor.shape) == (batch, num_keys)
         index = ", ".join([":", *["None"] * (len(shape) - 2)])
         how = f": write {name}[{index}] if its first axis is the batch" if of_examples else ""
         raise ValueError(
-            f"{name} must have shape (num_queries, num_keys) or that of the scores, "
-            f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
-            f"{how}{see_recipe_of(name)}"
+            f"{name} must have shape {_list_shapes(allowed.values())}, each axis but the last that "
+            f"long or 1, got {tuple(tensor.shape)}{how}{see_recipe_of(name)}"
         )
+
+
+def _list_shapes(allowed: Iterable[tuple[int, ...]]) -> str:
+    """List the shapes that a mask may have, with the names of their axes."""
+    axes = {2: "", 3: "batch, ", 4: "batch, num_heads, "}
+    *others, last = [f"({axes[len(it)]}num_queries, num_keys) = {it}" for it in allowed]
+    return f"{', '.join(others)} or {last}"
 
 
 def is_whole(number: object) -> bool:

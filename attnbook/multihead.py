@@ -356,17 +356,14 @@ class MultiHeadAttention(nn.Module):
         order = causal_mask(shape, query_positions=at[0], key_positions=at[1])
         if mask is None:
             return order
-        if isinstance(mask, torch.Tensor) and mask.dim() == 4:
-            batch, *others = shape
-            return check_mask(mask, (batch, self.num_heads, *others), order.device) & order[:, None]
-        return check_mask(mask, shape, order.device) & order
+        mask = check_mask(mask, shape, order.device, self.num_heads)
+        return mask & (order[:, None] if mask.dim() == 4 else order)
 
     def _seen_by_any_head(self, mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
-        if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
+        if not isinstance(mask, torch.Tensor):
             return mask
-        batch, num_queries, num_keys = shape
-        of_heads = check_mask(mask, (batch, self.num_heads, num_queries, num_keys), mask.device)
-        return of_heads.any(dim=1)
+        mask = check_mask(mask, shape, mask.device, self.num_heads)
+        return mask.any(dim=1) if mask.dim() == 4 else mask
 
     def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:
         """Remove W_o's bias from the output of a query with nothing to attend to."""
@@ -492,7 +489,8 @@ def _check_no_bias(bias: Tensor | None) -> None:
     if bias is not None:
         raise ValueError(
             "bias must be left out with a cache, whose keys are in the order of its slots, not "
-            f"of positions, got {type(bias).__name__}"
+            f"of positions, got {type(bias).__name__}: leave out the cache, and pass the keys and "
+            "values of all tokens so far with the new queries"
         )
 
 

@@ -111,7 +111,10 @@ def causal_mask(
 
 
 def check_mask(
-    mask: Bool[Tensor, "*axes queries keys"], shape: Sequence[int], device: torch.device
+    mask: Bool[Tensor, "*axes queries keys"],
+    shape: Sequence[int],
+    device: torch.device,
+    num_heads: int | None = None,
 ) -> Bool[Tensor, "#batch *ones keys"]:
     """Refuse a mask that does not fit the scores; give it as many axes as they have.
 
@@ -120,6 +123,7 @@ def check_mask(
             but the last may be 1.
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         device: where the mask is needed.
+        num_heads: if given, the shape has three axes, and the mask may have one of heads, too.
 
     Raises:
         TypeError: it holds no booleans.
@@ -129,16 +133,18 @@ def check_mask(
     check_dense("mask", mask, "a tensor of booleans")
     check_numbers("mask", mask, device)
     if mask.dtype != torch.bool:
-        fix = (
-            "pass what is added to the scores as bias=, and convert 0 and -inf by from_attn_mask "
-            "of attnbook.masking.interop"
-            if mask.is_floating_point()
-            else "make it boolean: mask == 1 if 1 means visible, mask == 0 if 0 does"
-        )
         rule = f"hold booleans, True where a key may be seen, got {mask.dtype}"
-        raise TypeError(f"mask must {rule}: {fix}{see_recipe_of('mask')}")
-    check_broadcasts("mask", mask, shape)
+        raise TypeError(f"mask must {rule}: {explain_numbers()}{see_recipe_of('mask')}")
+    check_broadcasts("mask", mask, shape, num_heads)
     return mask.to(device)[(None,) * (len(shape) - mask.dim())]
+
+
+def explain_numbers(mask: str = "mask") -> str:
+    """Say what to pass instead of a mask of numbers, for each meaning that they can have."""
+    return (
+        f"pass {mask} == 1 as mask= if 1 means visible and 0 hidden; {mask} == 0 if 0 means "
+        f"visible and the rest hidden; {mask} as bias= if it is added to scores and hides nothing"
+    )
 
 
 def visible_keys(

@@ -143,11 +143,15 @@ def test_per_sample_gradients_take_a_bias():
 def test_a_cache_refuses_a_bias_and_takes_a_scale():
     layer, x = MultiHeadAttention(5, 5, 5, 8, 2, scale=0.3), torch.randn(1, 4, 5)
     cache = KeyValueCache(1, 1, 2, 4, 4)
+    bias = random_bias(1, 2, 4, 4).float()
+    instead = "got Tensor: leave out the cache, and pass the keys and values of all tokens so far"
     with torch.no_grad(), cache.step(4):
-        with pytest.raises(ValueError, match=r"bias must be left out with a cache, .* got Tensor"):
-            layer(x, x, x, cache=cache.layer(0), bias=torch.zeros(4, 4))
+        with pytest.raises(ValueError, match=f"bias must be left out with a cache, .* {instead}"):
+            layer(x, x, x, cache=cache.layer(0), bias=bias)
         found = layer(x, x, x, cache=cache.layer(0))
     torch.testing.assert_close(found, layer(x, x, x, causal=True))
+    new = layer(x[:, 3:], x, x, causal=True, bias=bias[:, :, 3:])
+    torch.testing.assert_close(new, layer(x, x, x, causal=True, bias=bias)[:, 3:])
 
 
 def test_a_layer_with_a_scale_shows_it_and_has_no_copy_in_torch():
