@@ -20,7 +20,8 @@ from attnbook.checks import (
     check_size,
     check_sizes,
     check_tensor,
-    is_whole,
+    check_whole_number,
+    describe_value,
     see_recipe,
 )
 from attnbook.masking.lengths import check_whole
@@ -285,8 +286,7 @@ class KeyValueCache:
             if most is not None:
                 check_size(name, most)
         for name, number in (("sinks", sinks), ("max_rewind", max_rewind)):
-            if not is_whole(number):
-                raise TypeError(f"{name} must be a whole number, got {number!r}")
+            check_whole_number(name, number)
             if number < 0:
                 raise ValueError(f"{name} must be at least 0, got {number}")
         self.max_length, self.window, self.sinks = max_length, window, sinks
@@ -309,8 +309,7 @@ class KeyValueCache:
         Raises:
             TypeError, ValueError: there is no such layer.
         """
-        if not is_whole(index):
-            raise TypeError(f"index must be a whole number, got {index!r}")
+        check_whole_number("index", index)
         if not 0 <= index < self.num_layers:
             raise ValueError(f"index must lie in [0, num_layers={self.num_layers}), got {index}")
         return self._layers[index]
@@ -561,7 +560,9 @@ class KeyValueCache:
         if index.dim() != 1 or index.numel() == 0:
             raise ValueError(f"rows must be one or more numbers, got shape {tuple(index.shape)}")
         if not bool(((index >= 0) & (index < self.batch)).all()):
-            raise ValueError(f"rows must lie in [0, batch={self.batch}), got {index.tolist()}")
+            raise ValueError(
+                f"rows must lie in [0, batch={self.batch}), got {describe_value(index.tolist())}"
+            )
         chosen = [(layer.keys[index], layer.values[index]) for layer in self._layers]
         for layer, (keys, values) in zip(self._layers, chosen, strict=True):
             layer.keys, layer.values = keys, values
@@ -661,7 +662,7 @@ def _read_whole(name: str, given: object, device: torch.device) -> Tensor:
     try:
         numbers = torch.as_tensor(given, device=device)
     except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{name} must be whole numbers, got {given!r}") from None
+        raise TypeError(f"{name} must be whole numbers, got {describe_value(given)}") from None
     check_whole(name, numbers)
     if numbers.is_floating_point() and numbers.numel() > 0:
         raise TypeError(f"{name} must be whole numbers, got {numbers.dtype}")

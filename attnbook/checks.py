@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral, Real
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -51,6 +52,25 @@ def see_recipe(name: str) -> str:
 def see_recipe_of(name: str) -> str:
     """The end of a message about an argument or a rule; empty if it has no recipe."""
     return see_recipe(RECIPES[name]) if name in RECIPES else ""
+
+
+class _Brief(reprlib.Repr):
+    """Write a value in one short line, and a tensor or an array by its shape and dtype."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 2, 60, 60
+
+    def repr_instance(self, x: Any, level: int) -> str:  # noqa: ANN401 - of any other class
+        """Write what is not built into Python; a tensor of one number is written as it is."""
+        shape = getattr(x, "shape", None)
+        if isinstance(shape, tuple) and shape:
+            return f"{type(x).__name__} of shape {tuple(shape)} and dtype {x.dtype}"
+        return " ".join(super().repr_instance(x, level).split())
+
+
+describe_value = _Brief().repr
+"""Write the value that a message is about, in one short line."""
 
 
 def explain_order(
@@ -125,6 +145,20 @@ def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
     if tensor.is_nested or tensor.layout != torch.strided:
         kind = "a nested tensor" if tensor.is_nested else tensor.layout
         raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
+
+
+def check_positions(name: str, positions: Tensor) -> None:
+    """Refuse positions that are no real numbers, or that their dtype has rounded."""
+    check_dense(name, positions, "a tensor of numbers")
+    dtype = positions.dtype
+    if dtype == torch.bool or dtype.is_complex:
+        raise TypeError(f"{name} must hold real numbers, got {dtype}")
+    if dtype.is_floating_point and dtype.itemsize < 4:
+        most = int(2 / torch.finfo(dtype).eps)  # further whole numbers are rounded
+        raise TypeError(
+            f"{name} must hold whole numbers, float32 or float64, got {dtype}, in which "
+            f"{most + 1} is {most}: make them in torch.int64"
+        )
 
 
 def check_numbers(name: str, tensor: Tensor, device: torch.device | str | None) -> None:
@@ -270,30 +304,45 @@ def check_scores(scores: Tensor, queries: Tensor, keys: Tensor) -> None:
     check_dtype("scores", scores, "queries", queries)
 
 
-def check_broadcasts(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
-    """Refuse a mask or a bias that does not broadcast to the scores, or has no axis of heads."""
+def check_broadcasts(
+    name: str, tensor: Tensor, shape: Sequence[int], num_heads: int | None = None
+) -> None:
+    """Refuse a mask or a bias that does not broadcast to the scores, or has no axis of heads.
+
+    With `num_heads`, the shape has no axis of heads, but the tensor may have one.
+    """
     if tensor.dim() == 3 and len(shape) == 4:
         raise ValueError(
             f"{name} must have an axis of heads where scores have one, got three axes in "
             f"{tuple(tensor.shape)}: write {name}[:, None] if its first is the batch, "
             f"{name}[None] if it is the heads"
         )
-    sizes = tuple(shape[-2:]) if tensor.dim() == 2 else tuple(shape)
-    fits = tensor.dim() == len(sizes) and tensor.shape[-1] == sizes[-1]
+    batch, *_, num_queries, num_keys = shape
+    allowed = {2: (num_queries, num_keys), len(shape): tuple(shape)}
+    if num_heads is not None:
+        allowed[4] = (batch, num_heads, num_queries, num_keys)
+    sizes = allowed.get(tensor.dim(), ())
+    fits = len(sizes) > 0 and tensor.shape[-1] == num_keys
     # Not `has in (1, size)`, of which torch.compile makes an untrue constant for some open sizes.
     fits = fits and all(
         has == 1 or has == size  # noqa: PLR1714
         for has, size in zip(tensor.shape, sizes, strict=True)
     )
     if not fits:
-        of_examples = tuple(tensor.shape) == (shape[0], shape[-1])
+        of_examples = tuple(tensor.shape) == (batch, num_keys)
         index = ", ".join([":", *["None"] * (len(shape) - 2)])
         how = f": write {name}[{index}] if its first axis is the batch" if of_examples else ""
         raise ValueError(
-            f"{name} must have shape (num_queries, num_keys) or that of the scores, "
-            f"{tuple(shape)}, each axis but the last that long or 1, got {tuple(tensor.shape)}"
-            f"{how}{see_recipe_of(name)}"
+            f"{name} must have shape {_list_shapes(allowed.values())}, each axis but the last that "
+            f"long or 1, got {tuple(tensor.shape)}{how}{see_recipe_of(name)}"
         )
+
+
+def _list_shapes(allowed: Iterable[tuple[int, ...]]) -> str:
+    """List the shapes that a mask may have, with the names of their axes."""
+    axes = {2: "", 3: "batch, ", 4: "batch, num_heads, "}
+    *others, last = [f"({axes[len(it)]}num_queries, num_keys) = {it}" for it in allowed]
+    return f"{', '.join(others)} or {last}"
 
 
 def is_whole(number: object) -> bool:
@@ -305,10 +354,15 @@ def is_whole(number: object) -> bool:
     return isinstance(number, Integral | torch.SymInt) and not isinstance(number, bool)
 
 
+def check_whole_number(name: str, number: int, rule: str = "a whole number") -> None:
+    """Refuse what is not a whole number."""
+    if not is_whole(number):
+        raise TypeError(f"{name} must be {rule}, got {describe_value(number)}")
+
+
 def check_size(name: str, size: int) -> None:
     """Refuse a size that is not a whole number of at least 1."""
-    if not is_whole(size):
-        raise TypeError(f"{name} must be a whole number, got {size!r}")
+    check_whole_number(name, size)
     if size < 1:
         raise ValueError(f"{name} must be at least 1, got {size}")
 
@@ -331,13 +385,13 @@ def check_heads(name: str, size: int, num_heads: int) -> None:
 def check_flag(name: str, flag: bool) -> None:
     """Refuse what is neither True nor False, such as lengths or a mask in the wrong position."""
     if not isinstance(flag, bool):
-        raise TypeError(f"{name} must be True or False, got {flag!r}")
+        raise TypeError(f"{name} must be True or False, got {describe_value(flag)}")
 
 
 def check_dropout(dropout: float) -> None:
     """Refuse a dropout that is not a probability."""
     if isinstance(dropout, bool) or not isinstance(dropout, Real):
-        raise TypeError(f"dropout must be a number in [0, 1], got {dropout!r}")
+        raise TypeError(f"dropout must be a number in [0, 1], got {describe_value(dropout)}")
     if not 0 <= dropout <= 1:
         raise ValueError(f"dropout must lie in [0, 1], got {dropout}")
 
@@ -345,7 +399,7 @@ def check_dropout(dropout: float) -> None:
 def check_scale(scale: float) -> None:
     """Refuse a scale that is not one positive number."""
     if isinstance(scale, bool) or not isinstance(scale, Real):
-        raise TypeError(f"scale must be a number above 0, got {scale!r}")
+        raise TypeError(f"scale must be a number above 0, got {describe_value(scale)}")
     if not 0 < scale < math.inf:
         raise ValueError(f"scale must be positive and finite, got {scale}")
 
@@ -357,7 +411,7 @@ def check_width(width: float | Tensor) -> None:
             raise ValueError(f"width must be one number, got shape {tuple(width.shape)}")
         return
     if isinstance(width, bool) or not isinstance(width, Real):
-        raise TypeError(f"width must be a number or a tensor, got {width!r}")
+        raise TypeError(f"width must be a number or a tensor, got {describe_value(width)}")
     if not 0 < width < math.inf:
         raise ValueError(f"width must be positive and finite, got {width}")
 
@@ -387,5 +441,7 @@ def labels(kind: str, given: Sequence[str] | None, count: int) -> list[str]:
     if given is None:
         return [f"{kind} {index}" for index in range(count)]
     if len(given) != count:
-        raise ValueError(f"{kind}_labels must name {count}, got {len(given)}: {list(given)}")
+        raise ValueError(
+            f"{kind}_labels must name {count}, got {len(given)}: {describe_value(list(given))}"
+        )
     return [str(label) for label in given]

@@ -17,6 +17,7 @@ from attnbook.checks import (
     check_projected,
     check_sizes,
     check_values,
+    describe_value,
     explain_order,
     see_recipe,
 )
@@ -27,6 +28,7 @@ from attnbook.masking.masks import (
     causal_mask,
     check_mask,
     check_own_keys,
+    check_valid,
     given_positions,
     positions_of_keys,
     visible_keys,
@@ -121,7 +123,9 @@ class MultiHeadAttention(nn.Module):
                 + see_recipe("shared keys")
             )
         if rotary is not None and not callable(rotary):
-            raise TypeError(f"rotary must be a function such as rotary_encoding, got {rotary!r}")
+            raise TypeError(
+                f"rotary must be a function such as rotary_encoding, got {describe_value(rotary)}"
+            )
         check_flag("bias", bias)
         super().__init__()
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
@@ -268,11 +272,19 @@ class MultiHeadAttention(nn.Module):
             torch.Size([3, 2, 5, 4])
         """
         if self.rotary is not None:
-            raise ValueError(f"rotary must be None for keys of another text, got {self.rotary!r}")
+            raise ValueError(
+                f"rotary must be None for keys of another text, got {describe_value(self.rotary)}"
+            )
         check_axes("keys", keys, "(batch, num_keys, key_size)")
         check_values(values, keys.shape[-2])
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)
+        if valid is not None:
+            shape = (keys.shape[0], 1, keys.shape[1])
+            visible = check_valid("valid", valid, shape, -1, keys.device).unsqueeze(-2)
+            # As in `forward`: 0 times NaN would be NaN in the gradients of the projections.
+            _, keys = replace_hidden(keys, keys, visible, from_first=False)
+            values = zero_hidden(values, visible)
         k = split_heads(self.W_k(keys), self.num_kv_heads)
         v = split_heads(self.W_v(values), self.num_kv_heads)
         return CrossCache(k, v, valid)
@@ -344,17 +356,14 @@ class MultiHeadAttention(nn.Module):
         order = causal_mask(shape, query_positions=at[0], key_positions=at[1])
         if mask is None:
             return order
-        if isinstance(mask, torch.Tensor) and mask.dim() == 4:
-            batch, *others = shape
-            return check_mask(mask, (batch, self.num_heads, *others), order.device) & order[:, None]
-        return check_mask(mask, shape, order.device) & order
+        mask = check_mask(mask, shape, order.device, self.num_heads)
+        return mask & (order[:, None] if mask.dim() == 4 else order)
 
     def _seen_by_any_head(self, mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
-        if not isinstance(mask, torch.Tensor) or mask.dim() != 4:
+        if not isinstance(mask, torch.Tensor):
             return mask
-        batch, num_queries, num_keys = shape
-        of_heads = check_mask(mask, (batch, self.num_heads, num_queries, num_keys), mask.device)
-        return of_heads.any(dim=1)
+        mask = check_mask(mask, shape, mask.device, self.num_heads)
+        return mask.any(dim=1) if mask.dim() == 4 else mask
 
     def _zero_if_empty(self, output: Tensor, visible: Tensor | None, num_keys: int) -> Tensor:
         """Remove W_o's bias from the output of a query with nothing to attend to."""
@@ -480,7 +489,8 @@ def _check_no_bias(bias: Tensor | None) -> None:
     if bias is not None:
         raise ValueError(
             "bias must be left out with a cache, whose keys are in the order of its slots, not "
-            f"of positions, got {type(bias).__name__}"
+            f"of positions, got {type(bias).__name__}: leave out the cache, and pass the keys and "
+            "values of all tokens so far with the new queries"
         )
 
 
@@ -514,7 +524,9 @@ def check_to_torch(layer: MultiHeadAttention) -> None:
     check_part("attention", layer.attention, DotProductAttention)
     check_part("attention.dropout", layer.attention.dropout, nn.Dropout)
     if layer.rotary is not None:
-        raise ValueError(f"rotary must be None in torch's layer, got {layer.rotary!r}")
+        raise ValueError(
+            f"rotary must be None in torch's layer, got {describe_value(layer.rotary)}"
+        )
     if layer.num_kv_heads != layer.num_heads:
         raise ValueError(
             f"num_kv_heads must be num_heads={layer.num_heads} in torch's layer, "

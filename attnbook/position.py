@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from attnbook.checks import check_dense, check_heads, check_numbers, check_size, check_vectors
+from attnbook.checks import (
+    check_dense,
+    check_heads,
+    check_numbers,
+    check_positions,
+    check_size,
+    check_vectors,
+    describe_value,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
@@ -36,7 +44,7 @@ def sinusoidal_encoding(
 
     Args:
         positions: how many, from 0, or the positions themselves, `(num_positions,)`, or
-            `(batch, num_positions)` where examples have different ones.
+            `(batch, num_positions)` where examples have different ones; not in half precision.
         size: of a vector, at least 1.
         device, dtype: of the result; by default torch's own, or the device of given positions.
 
@@ -209,7 +217,9 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
     if scaling is None:
         return plain
     if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise ValueError(f"scaling must be None or one of {SCALINGS}, got {scaling!r}")
+        raise ValueError(
+            f"scaling must be None or one of {SCALINGS}, got {describe_value(scaling)}"
+        )
     _check_above("factor", factor, 1.0, or_equal=True)
     if scaling == "linear":
         return plain / factor
@@ -317,7 +327,7 @@ def _rotated_size(
 
 def _check_layout(name: str, layout: str) -> None:
     if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise ValueError(f"{name} must be 'adjacent' or 'halves', got {layout!r}")
+        raise ValueError(f"{name} must be 'adjacent' or 'halves', got {describe_value(layout)}")
 
 
 def _check_even(name: str, size: int, most: int | None = None) -> None:
@@ -330,7 +340,7 @@ def _check_even(name: str, size: int, most: int | None = None) -> None:
 
 def _check_above(name: str, number: float, bound: float, *, or_equal: bool = False) -> None:
     if isinstance(number, bool) or not isinstance(number, Real):
-        raise TypeError(f"{name} must be a number, got {number!r}")
+        raise TypeError(f"{name} must be a number, got {describe_value(number)}")
     if not (bound < number < math.inf or (or_equal and number == bound)):
         rule = f"at least {bound:g}" if or_equal else f"above {bound:g}"
         raise ValueError(f"{name} must be {rule} and finite, got {number}")
@@ -339,14 +349,12 @@ def _check_above(name: str, number: float, bound: float, *, or_equal: bool = Fal
 def _check_float_type(dtype: torch.dtype) -> None:
     """Refuse a dtype that would round to whole numbers."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating-point type, got {dtype!r}")
+        raise TypeError(f"dtype must be a floating-point type, got {describe_value(dtype)}")
 
 
 def _check_positions(positions: Tensor, vectors: Tensor | None = None) -> None:
     """Refuse positions that are not one number per vector, for all examples or for each."""
-    check_dense("positions", positions, "a tensor of numbers")
-    if positions.dtype == torch.bool or positions.is_complex():
-        raise TypeError(f"positions must hold real numbers, got {positions.dtype}")
+    check_positions("positions", positions)
     if vectors is None:
         if positions.dim() not in (1, 2):
             shapes = "(num_positions,) or (batch, num_positions)"

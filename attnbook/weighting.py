@@ -101,6 +101,8 @@ def add_bias(
 ) -> Float[Tensor, "batch *heads queries keys"]:
     """Add a bias to the scores, as `Attention.forward` takes it. Numbers at padding are not used.
 
+    In float16 the largest sum of each row is subtracted from the row, which changes no weight.
+
     Raises:
         TypeError, ValueError: `bias` does not fit the scores; or it is NaN or inf at a visible
             key, or -inf at all of a query's. Its numbers are read where lengths are read, except
@@ -123,7 +125,16 @@ def add_bias(
     readable = may_read(bias) and not torch._C._are_functorch_transforms_active()
     if readable and scores.numel() > 0:
         _check_rows(bias.detach(), visible)
+    if scores.dtype == bias.dtype == torch.float16 and scores.shape[-1] > 0:
+        return _add_in_float32(scores, bias, visible).to(scores.dtype)
     return scores + bias
+
+
+def _add_in_float32(scores: Tensor, bias: Tensor, visible: Tensor | None) -> Tensor:
+    """Add numbers whose sum may be too large for float16, such as its lowest number and -20."""
+    added = scores.float() + bias
+    seen = added if visible is None else torch.where(visible, added, -math.inf)
+    return added - seen.detach().amax(dim=-1, keepdim=True)
 
 
 def _check_rows(bias: Tensor, visible: Tensor | None) -> None:

@@ -12,15 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from attnbook.checks import check_size, check_sizes, is_whole
+from attnbook.checks import check_size, check_sizes, check_whole_number
 from attnbook.costs.counting import key_value_bytes, projection_parameters
 
 HALF = 2  # bytes of a number in 16 bits
 
 
 def _check_count(name: str, count: int, most: int | None = None) -> None:
-    if not is_whole(count):
-        raise TypeError(f"{name} must be a whole number, got {count!r}")
+    check_whole_number(name, count)
     if count < 0 or (most is not None and count > most):
         limit = "be at least 0" if most is None else f"lie in [0, {most}]"
         raise ValueError(f"{name} must {limit}, got {count}")

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from attnbook.checks import check_dense, check_size, see_recipe
+from attnbook.checks import check_dense, check_size, describe_value, see_recipe
 from attnbook.masking.lengths import may_read, unwrap
+from attnbook.masking.masks import explain_numbers
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Shaped
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 FOUR_AXES = "(batch, num_heads or 1, num_queries, num_keys)"
 ATTN = ("(num_queries, num_keys)", "(batch * num_heads, num_queries, num_keys)", FOUR_AXES)
 SEE = see_recipe("convert a mask")
-BIAS = "it is a bias, so pass it as bias=; or, if low numbers mean hidden, pass mask == 0 as mask="
 
 
 def from_key_padding_mask(mask: Shaped[Tensor, "batch keys"]) -> Bool[Tensor, "batch 1 keys"]:
@@ -56,7 +56,7 @@ def from_key_padding_mask(mask: Shaped[Tensor, "batch keys"]) -> Bool[Tensor, "b
         [[[1, 1, 0]], [[0, 1, 1]]]
     """
     _check_axes(mask, "(batch, num_keys)")
-    visible = ~mask if mask.dtype == torch.bool else _of_added(mask)
+    visible = ~mask if mask.dtype == torch.bool else _of_added(mask, "mask[:, None]")
     return visible[:, None]
 
 
@@ -76,12 +76,13 @@ def from_attn_mask(
 
     Args:
         mask: `(num_queries, num_keys)`, `(batch * num_heads, num_queries, num_keys)` or
-            `(batch, num_heads, num_queries, num_keys)`; booleans, or numbers that are added to
+            `(batch, num_heads or 1, num_queries, num_keys)`; booleans, or numbers that are added to
             the scores, 0 = visible and -inf = hidden.
         true_means: what True means in a mask of booleans: "hidden" for `nn.MultiheadAttention`
             and the layers that contain it, "visible" for `scaled_dot_product_attention`. A
             mask of numbers does not need it.
-        num_heads: how many heads of an example are next to each other in a mask of three axes.
+        num_heads: how many heads of an example are next to each other in a mask of three axes;
+            in one of four it is only checked.
 
     Returns:
         True = visible; the shape of the mask, or `(batch, num_heads, num_queries, num_keys)` of
@@ -89,9 +90,10 @@ def from_attn_mask(
 
     Raises:
         TypeError: it holds whole numbers.
-        ValueError: it has another number of axes, or three and no `num_heads` that divides the
-            first; booleans have no `true_means`; another number than 0 and -inf, which is a
-            bias. Numbers are read as for `from_key_padding_mask`.
+        ValueError: it has another number of axes, three and no `num_heads` that divides the
+            first, or four and another number of heads; booleans have no `true_means`; another
+            number than 0 and -inf, which is a bias. Numbers are read as for
+            `from_key_padding_mask`.
 
     Example:
         >>> from attnbook.masking.interop import from_attn_mask
@@ -103,7 +105,9 @@ def from_attn_mask(
     """
     _check_axes(mask, *ATTN)
     if true_means not in ("hidden", "visible", None):
-        raise ValueError(f"true_means must be 'hidden', 'visible' or None, got {true_means!r}")
+        raise ValueError(
+            f"true_means must be 'hidden', 'visible' or None, got {describe_value(true_means)}"
+        )
     if mask.dtype != torch.bool:
         visible = _of_added(mask)
     elif true_means is None:
@@ -115,7 +119,7 @@ def from_attn_mask(
         visible = mask if true_means == "visible" else ~mask
     if num_heads is not None:
         check_size("num_heads", num_heads)
-    return _with_heads(visible, num_heads) if mask.dim() == 3 else visible
+    return _with_heads(visible, num_heads)
 
 
 def from_attention_mask(mask: Shaped[Tensor, "batch ... keys"]) -> Bool[Tensor, "batch ... keys"]:
@@ -167,21 +171,19 @@ def _check_axes(mask: Tensor, *shapes: str) -> None:
         raise ValueError(f"mask must {rule}, got {tuple(mask.shape)}{SEE}")
 
 
-def _of_added(mask: Tensor, *, lowest_hides: bool = False) -> Tensor:
-    """Read a mask that is added to the scores; refuse what is a bias."""
+def _of_added(mask: Tensor, ours: str = "mask", *, lowest_hides: bool = False) -> Tensor:
+    """Read a mask that is added to the scores; refuse other numbers, with `ours` as our mask."""
+    fix = f"{explain_numbers(ours)}{SEE}"
     if not mask.is_floating_point():
-        raise TypeError(
-            "mask must hold booleans, or 0 and -inf that are added to the scores, "
-            f"got {mask.dtype}: make it boolean, mask == 1 if its 1 means what True means here, "
-            f"else mask == 0{SEE}"
-        )
+        rule = "hold booleans, or 0 and -inf that are added to the scores"
+        raise TypeError(f"mask must {rule}, got {mask.dtype}: {fix}")
     if may_read(mask):
         numbers = unwrap(mask)
         known = (numbers == 0) | (numbers == -math.inf)
         if lowest_hides:
             known = known | (numbers == torch.finfo(mask.dtype).min)
         rule = "0 for what may be seen and -inf for what is hidden"
-        _refuse_others(numbers, known, rule, f"{BIAS}{SEE}")
+        _refuse_others(numbers, known, rule, fix)
     return mask == 0
 
 
@@ -208,6 +210,10 @@ def _refuse_others(numbers: Tensor, known: Tensor, rule: str, fix: str) -> None:
 def _with_heads(visible: Tensor, num_heads: int | None) -> Tensor:
     """Give the heads of a mask `(batch * num_heads, num_queries, num_keys)` an axis."""
     got = f"got num_heads={num_heads} and a mask of shape {tuple(visible.shape)}"
+    if visible.dim() == 4 and num_heads is not None and visible.shape[1] not in (1, num_heads):
+        raise ValueError(f"num_heads must be that of a mask of four axes, {FOUR_AXES}, {got}{SEE}")
+    if visible.dim() != 3:
+        return visible
     if num_heads is None:
         raise ValueError(
             "num_heads must be given for a mask of three axes, "

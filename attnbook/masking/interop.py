@@ -9,7 +9,6 @@ Sources: the documentation of what each docstring names, in torch 2.13 and trans
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from attnbook.checks import check_size, is_whole
+from attnbook.checks import check_size, check_whole_number, describe_value, is_whole
 from attnbook.masking.conversion import (
     from_attention_mask,
     from_attn_mask,
@@ -112,16 +111,19 @@ class MaskRules:
         if self.causal is not None and (
             not isinstance(self.causal, str) or self.causal not in ("last", "first")
         ):
-            raise ValueError(f"causal must be 'last', 'first' or None, got {self.causal!r}")
+            raise ValueError(
+                f"causal must be 'last', 'first' or None, got {describe_value(self.causal)}"
+            )
+        for name in ("valid_len", "start", "prefix"):
+            if (number := getattr(self, name)) is None:
+                continue
+            check_whole_number(name, number, "a whole number or None")
+            if not 0 <= number <= self.num_keys:
+                rule = f"lie in [0, num_keys={self.num_keys}]"
+                raise ValueError(f"{name} must {rule}, got {number}")
         if self.causal and self.prefix is not None:
             rule = "be None with a prefix, which sets the order itself"
             raise ValueError(f"causal must {rule}, got {self.causal!r}, prefix={self.prefix}")
-        for name in ("valid_len", "start", "prefix"):
-            if (number := getattr(self, name)) is not None and not is_whole(number):
-                raise TypeError(f"{name} must be a whole number or None, got {number!r}")
-            if number is not None and not 0 <= number <= self.num_keys:
-                rule = f"lie in [0, num_keys={self.num_keys}]"
-                raise ValueError(f"{name} must {rule}, got {number}")
         self._check_documents()
         self._check_table()
         self.masks()  # refuses what a rule cannot be
@@ -132,7 +134,7 @@ class MaskRules:
             return
         rule = f"documents must be num_keys={self.num_keys} whole numbers"
         if not isinstance(given, tuple | list) or not all(map(is_whole, given)):
-            raise TypeError(f"{rule}, got {reprlib.repr(given)}")
+            raise TypeError(f"{rule}, got {describe_value(given)}")
         if len(given) != self.num_keys:
             raise ValueError(f"{rule}, got {len(given)}")
 
@@ -143,9 +145,9 @@ class MaskRules:
         rule = f"table must be {self.num_queries} or 1 rows of {self.num_keys} booleans"
         rows = given if isinstance(given, tuple | list) else [given]
         if not all(isinstance(row, tuple | list) and {*map(type, row)} <= {bool} for row in rows):
-            raise TypeError(f"{rule}, got {reprlib.repr(given)}")
+            raise TypeError(f"{rule}, got {describe_value(given)}")
         if len(rows) not in (1, self.num_queries) or {*map(len, rows)} != {self.num_keys}:
-            raise ValueError(f"{rule}, got {reprlib.repr(given)}")
+            raise ValueError(f"{rule}, got {describe_value(given)}")
 
     def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
         """Give the mask of each rule under its name, True = visible; a window's is `back`.
@@ -217,7 +219,7 @@ def join_masks(masks: dict[str, Tensor]) -> Tensor:
 def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     """Make the arguments of a layer of this book, `layer(queries, keys, values, **arguments)`.
 
-    Those needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries, num_keys)`,
+    Those needed of `valid_lens` `(1,)`, `causal=True` and `mask` `(num_queries or 1, num_keys)`,
     True = visible. A row that sees nothing gives zeros.
 
     Example:
@@ -290,8 +292,10 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
     """
     masks = rules.masks()
     padding = {name: masks.pop(name) for name in PADDING if name in masks}
-    arguments = {"key_padding_mask": padding, "attn_mask": masks}
-    return {name: ~join_masks(parts) for name, parts in arguments.items() if parts}
+    arguments = {"key_padding_mask": ~join_masks(padding)} if padding else {}
+    if masks:
+        arguments["attn_mask"] = ~join_masks(masks).expand(rules.num_queries, rules.num_keys)
+    return arguments
 
 
 def for_encoder_layer(rules: MaskRules) -> dict[str, Any]:
@@ -363,7 +367,7 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
     for name, instead in OTHER_ARGUMENTS.items():
         if (rule := getattr(rules, name)) is not None:
             same = "for an attention_mask of two axes, which is the same for every query"
-            raise ValueError(f"{name} must be None {same}, got {reprlib.repr(rule)}: {instead}")
+            raise ValueError(f"{name} must be None {same}, got {describe_value(rule)}: {instead}")
     if rules.causal == "first" and rules.num_queries != rules.num_keys:
         sizes = f"num_queries={rules.num_queries} and num_keys={rules.num_keys}"
         raise ValueError(f"causal must be 'last', as in models, if {sizes} differ, got 'first'")

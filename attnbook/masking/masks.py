@@ -15,10 +15,12 @@ from attnbook.checks import (
     check_device,
     check_flag,
     check_numbers,
+    check_positions,
+    describe_value,
     is_whole,
     see_recipe_of,
 )
-from attnbook.masking.lengths import check_whole, lengths_for_queries, make_comparable
+from attnbook.masking.lengths import lengths_for_queries, make_comparable
 from attnbook.renamed import warn_renamed
 
 if TYPE_CHECKING:
@@ -87,8 +89,8 @@ def causal_mask(
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         device: where the mask is made; by default on the CPU, or where positions are.
         query_positions, key_positions: the positions of queries and of keys, both or none,
-            `(num_queries,)` and `(num_keys,)`, or with an axis of the batch before. Nothing
-            else says then what comes first.
+            `(num_queries,)` and `(num_keys,)`, or with an axis of the batch before; not in half
+            precision, which rounds them. Nothing else says then what comes first.
 
     Returns:
         `(1 or batch, [1,] num_queries, num_keys)`.
@@ -109,7 +111,10 @@ def causal_mask(
 
 
 def check_mask(
-    mask: Bool[Tensor, "*axes queries keys"], shape: Sequence[int], device: torch.device
+    mask: Bool[Tensor, "*axes queries keys"],
+    shape: Sequence[int],
+    device: torch.device,
+    num_heads: int | None = None,
 ) -> Bool[Tensor, "#batch *ones keys"]:
     """Refuse a mask that does not fit the scores; give it as many axes as they have.
 
@@ -118,6 +123,7 @@ def check_mask(
             but the last may be 1.
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
         device: where the mask is needed.
+        num_heads: if given, the shape has three axes, and the mask may have one of heads, too.
 
     Raises:
         TypeError: it holds no booleans.
@@ -127,16 +133,18 @@ def check_mask(
     check_dense("mask", mask, "a tensor of booleans")
     check_numbers("mask", mask, device)
     if mask.dtype != torch.bool:
-        fix = (
-            "pass what is added to the scores as bias=, and convert 0 and -inf by from_attn_mask "
-            "of attnbook.masking.interop"
-            if mask.is_floating_point()
-            else "make it boolean: mask == 1 if 1 means visible, mask == 0 if 0 does"
-        )
         rule = f"hold booleans, True where a key may be seen, got {mask.dtype}"
-        raise TypeError(f"mask must {rule}: {fix}{see_recipe_of('mask')}")
-    check_broadcasts("mask", mask, shape)
+        raise TypeError(f"mask must {rule}: {explain_numbers()}{see_recipe_of('mask')}")
+    check_broadcasts("mask", mask, shape, num_heads)
     return mask.to(device)[(None,) * (len(shape) - mask.dim())]
+
+
+def explain_numbers(mask: str = "mask") -> str:
+    """Say what to pass instead of a mask of numbers, for each meaning that they can have."""
+    return (
+        f"pass {mask} == 1 as mask= if 1 means visible and 0 hidden; {mask} == 0 if 0 means "
+        f"visible and the rest hidden; {mask} as bias= if it is added to scores and hides nothing"
+    )
 
 
 def visible_keys(
@@ -207,8 +215,6 @@ def query_and_key_positions(
         of_keys = positions_of_keys(shape, device or "cpu")
         of_queries = of_keys[shape[-1] - shape[-2] :]
     else:
-        check_whole("query_positions", query_positions)
-        check_whole("key_positions", key_positions)
         of_queries = given_positions("query_positions", query_positions, shape, -2, device)
         of_keys = given_positions("key_positions", key_positions, shape, -1, device)
         check_device("key_positions", of_keys, "query_positions", of_queries)
@@ -233,8 +239,19 @@ def given_positions(
     axis: int,
     device: torch.device | str | None,
 ) -> Shaped[Tensor, "... positions"]:
-    """Refuse what is not one number for each query (axis -2) or key (axis -1), or boolean."""
-    check_dense(name, positions, "a tensor of numbers")
+    """Refuse what is not one position for each query (axis -2) or key (axis -1)."""
+    check_positions(name, positions)
+    return make_comparable(_one_for_each(name, positions, shape, axis, device))
+
+
+def _one_for_each(
+    name: str,
+    positions: Tensor,
+    shape: Sequence[int],
+    axis: int,
+    device: torch.device | str | None,
+) -> Tensor:
+    """Refuse what is not one for each query or key, of all examples or of each."""
     check_numbers(name, positions, device)
     batch, count = shape[0], shape[axis]
     # Not `in`, of which torch.compile makes an untrue constant for some open sizes.
@@ -246,8 +263,7 @@ def given_positions(
             f"{name} must have shape ({counted},) or (batch={batch}, {counted}), "
             f"got {tuple(positions.shape)}"
         )
-    moved = positions if device is None else positions.to(device)
-    return moved if moved.dtype == torch.bool else make_comparable(moved)
+    return positions if device is None else positions.to(device)
 
 
 def check_valid(
@@ -261,7 +277,7 @@ def check_valid(
     check_dense(name, valid, "a tensor of booleans")
     if valid.dtype != torch.bool:
         raise TypeError(f"{name} must hold booleans, False for padding, got {valid.dtype}")
-    return given_positions(name, valid, shape, axis, device)
+    return _one_for_each(name, valid, shape, axis, device)
 
 
 def check_own_keys(rule: str, shape: Sequence[int]) -> None:
@@ -278,7 +294,7 @@ def check_shape(shape: Sequence[int]) -> None:
     """Refuse what is not a shape of scores."""
     rule = "shape must be (batch, [heads,] num_queries, num_keys)"
     if not isinstance(shape, tuple | list) or not all(map(is_whole, shape)):
-        raise TypeError(f"{rule}, whole numbers, got {shape!r}")
+        raise TypeError(f"{rule}, whole numbers, got {describe_value(shape)}")
     if len(shape) not in (3, 4):
         raise ValueError(f"{rule}, got {len(shape)} axes in {tuple(shape)}")
     if min(shape) < 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_size, is_whole, see_recipe
+from attnbook.checks import check_size, describe_value, is_whole, see_recipe
 from attnbook.masking.lengths import check_whole, lengths_for_queries
 from attnbook.masking.masks import (
     causal_mask,
@@ -278,6 +278,6 @@ def _check_reach(name: str, reach: int | None) -> None:
         return
     see = see_recipe("window")
     if not is_whole(reach):
-        raise TypeError(f"{name} must be a whole number or None, got {reach!r}{see}")
+        raise TypeError(f"{name} must be a whole number or None, got {describe_value(reach)}{see}")
     if reach < 0:
         raise ValueError(f"{name} must be at least 0, got {reach}{see}")

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.checks import check_axes, check_dense, check_projected, is_whole
+from attnbook.checks import (
+    check_axes,
+    check_dense,
+    check_projected,
+    check_whole_number,
+    describe_value,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -28,8 +34,7 @@ def check_kind(name: str, given: object, kind: type) -> None:
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that torch cannot use."""
-    if not is_whole(seed):
-        raise TypeError(f"seed must be a whole number, got {seed!r}")
+    check_whole_number("seed", seed)
     if seed not in SEEDS:
         raise ValueError(f"seed must lie in [-2**63, 2**64), got {seed}")
 
@@ -46,7 +51,9 @@ def check_list(name: str, given: Iterable[Any], of: str, attribute: str = "") ->
     items = list(given)
     for index, item in enumerate(items):
         if attribute and not hasattr(item, attribute):
-            raise TypeError(f"{name} must be a list of {of}, got {item!r} at index {index}")
+            raise TypeError(
+                f"{name} must be a list of {of}, got {describe_value(item)} at index {index}"
+            )
     return items
 
 
@@ -82,7 +89,9 @@ def check_device(device: torch.device | str) -> None:
     try:
         torch.device(device)
     except (RuntimeError, TypeError) as unknown:
-        raise ValueError(f"device must be one that torch knows, got {device!r}") from unknown
+        raise ValueError(
+            f"device must be one that torch knows, got {describe_value(device)}"
+        ) from unknown
 
 
 def check_shape(name: str, tensor: Tensor, axes: str, expected: tuple[int, ...]) -> None:

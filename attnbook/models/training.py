@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnbook.checks import check_size
+from attnbook.checks import check_size, describe_value
 from attnbook.models.batches import Batch, part_of, with_targets
 from attnbook.models.checks import check_kind, check_list, check_seed, checked_targets, is_pair
 from attnbook.models.progress_bar import Bar, Epoch, Report
@@ -64,7 +64,9 @@ class Plan:
             check_size(name, getattr(self, name))
         check_seed(self.seed)
         if isinstance(self.learning_rate, bool) or not isinstance(self.learning_rate, Real):
-            raise TypeError(f"learning_rate must be a number, got {self.learning_rate!r}")
+            raise TypeError(
+                f"learning_rate must be a number, got {describe_value(self.learning_rate)}"
+            )
         if not 0 < self.learning_rate < math.inf:
             raise ValueError(f"learning_rate must be positive and finite, got {self.learning_rate}")
 
@@ -113,7 +115,10 @@ def _make_batch(name: str, model: Translator, given: Iterable[Pair]) -> Pairs:
     check_some(name, pairs)
     for index, pair in enumerate(pairs):
         if not is_pair(pair):
-            raise TypeError(f"{name} must hold pairs (text, target), got {pair!r} at index {index}")
+            raise TypeError(
+                f"{name} must hold pairs (text, target), got {describe_value(pair)} "
+                f"at index {index}"
+            )
     targets, _ = pad([[*model.target.encode(target), END] for _, target in pairs])
     return Pairs(*model.read([text for text, _ in pairs]), targets.to(model.device))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from attnbook.checks import is_whole
+from attnbook.checks import check_whole_number
 from attnbook.models.checks import check_kind, check_list
 
 PAD, BEGIN, END = 0, 1, 2
@@ -90,8 +90,7 @@ class Vocabulary:
         """
         characters = []
         for token in check_list("tokens", tokens, "whole numbers"):
-            if not is_whole(token):
-                raise TypeError(f"tokens must be a list of whole numbers, got {token!r}")
+            check_whole_number("tokens", token, "a list of whole numbers")
             if not 0 <= token < len(self):
                 raise ValueError(f"tokens must lie in [0, {len(self)}), got {token}")
             if token == END:

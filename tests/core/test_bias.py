@@ -77,6 +77,36 @@ def test_alibi_is_a_bias_of_slopes_times_distances():
         assert math.isclose(weight, scores[key] / sum(scores), rel_tol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32], ids=str)
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ({}, torch.ones(3, 7)),
+        ({"causal": True}, torch.ones(3, 7).tril(4)),
+        ({"valid_lens": (lens := torch.tensor([4, 2]))}, torch.arange(7) < lens[:, None, None]),
+    ],
+)
+def test_the_lowest_number_at_all_keys_of_a_query_gives_what_exact_sums_give(dtype, given, seen):
+    generator = torch.Generator().manual_seed(6)
+    q, k = (torch.randint(1, 5, (2, n, 5), generator=generator).double() for n in (3, 7))
+    low = torch.finfo(dtype).min
+    bias = torch.full((3, 7), low, dtype=torch.float64)
+    bias[1, 0], bias[2, :2] = -math.inf, -low
+    found = []
+    for kind in (dtype, torch.float64):
+        # The scores are whole numbers from -80 to -5.
+        leaves = [it.to(kind).requires_grad_() for it in (q, -k, random_qkv(5)[2], bias)]
+        if kind == dtype:
+            output = DotProductAttention(scale=1.0)(*leaves[:3], bias=leaves[3], **given)
+        else:
+            sums = (leaves[0] @ leaves[1].mT + leaves[3]).masked_fill(seen == 0, -math.inf)
+            output = sums.softmax(dim=-1) @ leaves[2]
+        output.sum().backward()
+        found.append([output.detach().double(), *(it.grad.double() for it in leaves)])
+    for mine, exact in zip(*found, strict=True):
+        torch.testing.assert_close(mine, exact, rtol=0, atol=30 * torch.finfo(dtype).eps)
+
+
 @every_layer
 def test_a_whole_row_of_minus_inf_is_read_only_where_lengths_are(name):
     torch.compiler.reset()
@@ -113,11 +143,15 @@ def test_per_sample_gradients_take_a_bias():
 def test_a_cache_refuses_a_bias_and_takes_a_scale():
     layer, x = MultiHeadAttention(5, 5, 5, 8, 2, scale=0.3), torch.randn(1, 4, 5)
     cache = KeyValueCache(1, 1, 2, 4, 4)
+    bias = random_bias(1, 2, 4, 4).float()
+    instead = "got Tensor: leave out the cache, and pass the keys and values of all tokens so far"
     with torch.no_grad(), cache.step(4):
-        with pytest.raises(ValueError, match=r"bias must be left out with a cache, .* got Tensor"):
-            layer(x, x, x, cache=cache.layer(0), bias=torch.zeros(4, 4))
+        with pytest.raises(ValueError, match=f"bias must be left out with a cache, .* {instead}"):
+            layer(x, x, x, cache=cache.layer(0), bias=bias)
         found = layer(x, x, x, cache=cache.layer(0))
     torch.testing.assert_close(found, layer(x, x, x, causal=True))
+    new = layer(x[:, 3:], x, x, causal=True, bias=bias[:, :, 3:])
+    torch.testing.assert_close(new, layer(x, x, x, causal=True, bias=bias)[:, 3:])
 
 
 def test_a_layer_with_a_scale_shows_it_and_has_no_copy_in_torch():

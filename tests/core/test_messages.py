@@ -108,6 +108,11 @@ MORE = {
     **TENSORS,
     **{f"{how} {form}": make(x) for how, make in MADE.items() for form, x in FORMS.items()},
     "an array": np.ones((2, 7, 5)),
+    "many numbers": ones(99, 99),
+    "many tensors": [ones(99, 99)] * 99,
+    "a long list": [[[0.5] * 99] * 99] * 99,
+    "a long text": "x" * 9999,
+    "a layer": torch.nn.Sequential(*[torch.nn.Identity()] * 99),
     "any object": object(),
 }
 
@@ -145,6 +150,8 @@ def test_a_wrong_argument_is_refused_with_our_own_message(name, argument):
             names = [f"{one} must " for one in (argument, *given)] + [f"{argument}_labels"]
             names += ["num_hiddens must be a multiple of num_heads", "Attention takes (key_size"]
             assert any(one in message for one in names), (kind, message)
+            assert len(message) < 700, (kind, message)
+            assert "\n" not in message
     assert refused
     assert are_unchanged(tensors, before)
 

@@ -178,6 +178,21 @@ def test_a_layer_with_queries_of_another_size_than_the_output_is_not_copied_to_t
 # Refusals, beyond those of every layer
 
 
+@pytest.mark.parametrize("shape", [(7, 3), (5, 3, 7), (2, 2, 3, 7), (2, 3, 7, 1), (7,)])
+@pytest.mark.parametrize("ordered", [{}, {"causal": True, "positions": torch.arange(3)}])
+def test_a_mask_of_another_shape_is_refused_with_all_that_fit(shape, ordered):
+    layer = make("multi-head")
+    x, keys, values = (torch.ones(2, *size) for size in ((3, 5), (7, 5), (7, 11)))
+    rule = (
+        "(num_queries, num_keys) = (3, 7), (batch, num_queries, num_keys) = (2, 3, 7) or (batch, "
+        "num_heads, num_queries, num_keys) = (2, 4, 3, 7), each axis but the last that long or 1"
+    )
+    ordered = ordered and {**ordered, "key_positions": torch.arange(7)}
+    with pytest.raises(ValueError, match="mask must have shape") as caught:
+        layer(x, keys, values, mask=torch.ones(shape).bool(), **ordered)
+    assert str(caught.value).startswith(f"mask must have shape {rule}, got {shape}")
+
+
 @pytest.mark.parametrize("arguments", [(), (24, 4, 0.5), (24, 4, 0.5, False)])
 def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
     rule = r"takes \(key_size, .*; the order \(num_hiddens, num_heads, dropout\) of later"

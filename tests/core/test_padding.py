@@ -96,6 +96,33 @@ def test_padding_changes_nothing_in_kernel_pooling(width, junk, dtype):
         assert torch.equal(left, right)
 
 
+@pytest.mark.parametrize("junk", [math.nan, math.inf, 1e38])
+@pytest.mark.parametrize("bias", [False, True])
+def test_padding_changes_no_gradient_of_projected_keys(junk, bias):
+    layer = make("multi-head with bias" if bias else "multi-head")
+    queries, keys, values = random_qkv(8, dtype=torch.float32)
+    real = torch.tensor([[1, 0, 1, 1, 0, 1, 1], [0, 1, 1, 1, 1, 1, 0]]).bool()
+    padded = [torch.where(real[..., None], it, junk) for it in (keys, values)]
+
+    def attend(queries, keys, values):
+        return layer.attend(queries, layer.project_keys(keys, values, real))
+
+    attend.parameters = layer.parameters
+    found = gradients(attend, (queries, *padded))
+    # Without the padding: each text on its own, with its real keys only.
+    layer.double()
+    alone = [
+        gradients(layer, (it[None].double() for it in (q, k[own], v[own])))
+        for q, k, v, own in zip(queries, keys, values, real, strict=True)
+    ]
+    torch.testing.assert_close(found[0], torch.cat([one[0] for one in alone]).float())
+    for mine, *theirs in zip(found[4:], *(one[4:] for one in alone), strict=True):
+        torch.testing.assert_close(mine, sum(theirs).float())
+    for mine, index in zip(found[2:4], (2, 3), strict=True):
+        torch.testing.assert_close(mine[real], torch.cat([one[index][0] for one in alone]).float())
+        assert not mine[~real].any()
+
+
 # Scores of subclasses
 
 

@@ -7,11 +7,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from attnbook import (
+    MultiHeadAttention,
+    causal_mask,
     convert_layout,
+    position_mask,
     rotary_encoding,
     rotary_frequencies,
     sinusoidal_encoding,
     split_heads,
+    window_mask,
 )
 
 SIZES = [1, 2, 3, 6, 7]
@@ -182,7 +186,7 @@ class NoFloat64(TorchDispatchMode):
         return made
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32], ids=str)
 def test_positions_on_apples_gpus_need_no_float64_there(dtype):
     with FakeTensorMode(), NoFloat64("mps"):
         positions = torch.arange(5, dtype=dtype, device="mps")
@@ -204,19 +208,37 @@ def test_an_encoding_is_on_the_requested_device_or_on_that_of_its_positions(posi
 VECTORS = torch.ones(2, 5, 6)
 
 
-@pytest.mark.parametrize(
-    "encode", [lambda p: sinusoidal_encoding(p, 6), lambda p: rotary_encoding(VECTORS, p)]
-)
+SHAPE, AT = (2, 5, 5), torch.arange(5)
+LAYER = MultiHeadAttention(6, 6, 6, 6, 2)
+LAYER_THAT_TURNS = MultiHeadAttention(6, 6, 6, 6, 1, rotary=rotary_encoding)
+TAKE_POSITIONS = {
+    "sinusoidal": lambda p: sinusoidal_encoding(p, 6),
+    "rotary": lambda p: rotary_encoding(VECTORS, p),
+    "causal": lambda p: causal_mask(SHAPE, query_positions=p, key_positions=AT),
+    "causal, of keys": lambda p: causal_mask(SHAPE, query_positions=AT, key_positions=p),
+    "window": lambda p: window_mask(SHAPE, 1, query_positions=p, key_positions=AT),
+    "position": lambda p: position_mask(AT, p, SHAPE),
+    "layer": lambda p: LAYER(VECTORS, VECTORS, VECTORS, positions=p, causal=True),
+    "layer, of keys": lambda p: LAYER(*[VECTORS] * 3, positions=AT, key_positions=p),
+    "layer that turns": lambda p: LAYER_THAT_TURNS(*[VECTORS] * 3, positions=p),
+}
+
+
+@pytest.mark.parametrize("take", TAKE_POSITIONS.values(), ids=TAKE_POSITIONS)
 @pytest.mark.parametrize(
     ("wrong", "error", "rule"),
     [
-        (torch.ones(2, 3, 5), ValueError, r"have shape \(num_positions.*got \(2, 3, 5\)"),
+        (torch.ones(2, 3, 5), ValueError, r"have shape \(num_.*got \(2, 3, 5\)"),
         (torch.ones(5).bool(), TypeError, "hold real numbers, got torch.bool"),
+        (torch.ones(5).cfloat(), TypeError, "hold real numbers, got torch.complex64"),
+        (AT.bfloat16(), TypeError, "hold whole .*, got torch.bfloat16, in which 257 is 256: make"),
+        (AT.half(), TypeError, "hold whole numbers, .* got torch.float16, in which 2049 is 2048"),
+        (AT.to(torch.float8_e5m2), TypeError, "hold whole .* got torch.float8_e5m2, .* 9 is 8"),
     ],
 )
-def test_wrong_positions_are_refused(encode, wrong, error, rule):
+def test_wrong_positions_are_refused_wherever_they_are_given(take, wrong, error, rule):
     with pytest.raises(error, match="positions must " + rule):
-        encode(wrong)
+        take(wrong)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ BAD_TYPES = [
     ("valid_lens", [4, 2], rf"valid_lens must be a tensor of whole .*, got list{PAD}"),
     ("valid_lens", ones(2).bool(), f"valid_lens must hold whole .*, got torch.bool: .*=; {SEE}"),
     ("causal", 1, r"causal must be True or False, got 1"),
-    ("causal", ones(3, 7).bool(), r"causal must be True or False, got tensor"),
+    ("causal", ones(3, 7).bool(), r"causal .*, got Tensor of shape \(3, 7\) and dtype torch.bool"),
     ("bias", ones(3, 7).double(), r"bias must have the dtype of scores, torch.float32, got .*64"),
     ("bias", ones(3, 7).bool(), r"bias must hold floating-point .*torch.bool; booleans are a mask"),
     ("bias", [[1.0]], "bias must be a tensor, got list"),

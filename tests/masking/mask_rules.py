@@ -70,5 +70,6 @@ def random_table(rng, num_queries, num_keys):
     return tuple(tuple(rng.random() < 0.8 for _ in range(num_keys)) for _ in range(num_queries))
 
 
+ONE_ROW = MaskRules(7, 7, table=TABLE[:1])  # the mask figure has none
 JOINS = [random_rules(seed) for seed in range(200)]
-EVERY = [*ALONE.values(), *JOINS]
+EVERY = [*ALONE.values(), ONE_ROW, *JOINS]

@@ -205,6 +205,36 @@ def test_a_layer_with_the_converted_mask_equals_sdpa_with_zeros_in_empty_rows(fo
 # Of any dtype, unread, and refused
 
 
+FUTURE = ones(5, 5).triu(1).bool()
+PADDING = torch.tensor([[False, False, True, True, True], [False] * 5])
+READINGS = [
+    *((from_attn_mask, FUTURE, (form, "mask")) for form in ("1 visible", "1 hidden", "low")),
+    *((from_key_padding_mask, PADDING, (form, "mask[:, None]")) for form in ("1 visible", "low")),
+    *((None, FUTURE, (form, "mask")) for form in ("1 visible", "1 hidden", "low", "-inf")),
+]
+AS_NUMBERS = {
+    "1 visible": (lambda hidden: 1.0 * ~hidden, "== 1"),
+    "1 hidden": (lambda hidden: 1.0 * hidden, "== 0"),
+    "low": (lambda hidden: added(hidden, -1e9), "== 0"),
+    "-inf": (added, "== 0"),
+}
+
+
+@pytest.mark.parametrize(("convert", "hidden", "reading"), READINGS)
+def test_the_advice_for_a_mask_of_numbers_shows_what_it_meant(convert, hidden, reading):
+    (make, compared), named = AS_NUMBERS[reading[0]], reading[1]
+    layer, x = DotProductAttention(), numbers(BATCH, 5, 4)
+    mask = make(hidden)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        convert(mask) if convert else layer(x, x, x, mask=mask)
+    advice = f"{named} {compared}"
+    assert f"{advice} " in str(caught.value)
+    given = {"mask[:, None]": mask[:, None], "mask": mask}[named]
+    layer(x, x, x, mask=given == 1 if compared == "== 1" else given == 0)
+    shown = ~(hidden[:, None] if convert is from_key_padding_mask else hidden)
+    assert ((layer.attention_weights > 0) == shown).all()
+
+
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float16])
 def test_an_attention_mask_of_two_axes_may_have_any_dtype(dtype):
     mask = torch.tensor([[0, 1, 1], [1, 0, 0]], dtype=dtype)
@@ -220,7 +250,7 @@ def test_numbers_are_not_read_in_compiled_code_unless_checked():
     bias = torch.tensor([[0.0, 0.5, -math.inf]])
     compiled = torch.compile(from_attn_mask, fullgraph=True, backend="eager")
     assert compiled(bias).tolist() == [[True, False, False]]
-    with checked(), pytest.raises(ValueError, match="it is a bias"):
+    with checked(), pytest.raises(ValueError, match="mask as bias= if it is added"):
         compiled(bias)
 
 
@@ -228,22 +258,22 @@ def test_numbers_on_another_device_are_not_read_unless_checked(device):
     bias = torch.tensor([[0.0, 0.5]], device=device)
     if device.type != "cpu":
         assert from_attn_mask(bias).tolist() == [[True, False]]
-    with checked(), pytest.raises(ValueError, match=r"got 0.5 at index \(0, 1\): it is a bias"):
+    with checked(), pytest.raises(ValueError, match=r"got 0.5 at index \(0, 1\): pass mask == 1"):
         from_attn_mask(bias)
 
 
 SEE = 'see: recipes, "convert a mask"$'
-TYPE = r"mask must hold booleans, or 0 and -inf .* got torch.int64: make it boolean, .*"
+TYPE = r"mask must hold booleans, or 0 and -inf .* got torch.int64: pass mask.* == 1 as mask="
 NUMBER = r"mask must hold 0 for what may be seen and -inf for what is hidden, got"
 HEADS_NEEDED = "num_heads must be given for a mask of three axes, .*"
 convert_sdpa = {"true_means": "visible"}
 REFUSED = [
     (from_key_padding_mask, [ones(7).bool()], {}, r"mask must have shape \(batch, num_keys\), got"),
     (from_key_padding_mask, [ones(2, 7).long()], {}, TYPE),
-    (from_key_padding_mask, [ones(2, 7)], {}, rf"{NUMBER} 1.0 at index \(0, 0\): it is a bias"),
+    (from_key_padding_mask, [ones(2, 7)], {}, rf"{NUMBER} 1.0 at .*\(0, 0\): pass mask\[:, None"),
     (from_attn_mask, [ones(7)], {}, r"mask must have shape \(num_queries, num_keys\) or .*, got"),
     (from_attn_mask, [ones(2, 3, 5, 7).long()], convert_sdpa, TYPE),
-    (from_attn_mask, [torch.tensor([[0, -1e9]])], {}, rf"{NUMBER} -1000000000.0 .* mask == 0 as"),
+    (from_attn_mask, [torch.tensor([[0, -1e9]])], {}, rf"{NUMBER} -1000000000.0 .* mask == 0 if"),
     (from_attn_mask, [torch.tensor([[0, math.nan]])], {}, f"{NUMBER} nan"),
     (from_attn_mask, [torch.tensor([[torch.finfo(torch.float32).min]])], {}, f"{NUMBER} -3.4"),
     (from_attn_mask, [ones(5, 7).bool()], {}, "true_means must be given .*, got None"),
@@ -269,19 +299,23 @@ def test_counted_documents_are_refused_with_the_rule_for_packed_documents():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("shape", "options", "message"),
     [
-        (
-            {"num_heads": 4},
-            "num_heads must divide the first axis .*, got num_heads=4 and .*6, 5, 7",
-        ),
-        ({"num_heads": 0}, "num_heads must be at least 1, got 0"),
-        ({"true_means": True}, "true_means must be 'hidden', 'visible' or None, got True"),
+        ((6, 5, 7), {"num_heads": 4}, "num_heads must divide the first axis .*=4 and .*6, 5, 7"),
+        ((2, 3, 5, 7), {"num_heads": 4}, "num_heads must be that of .* four .*=4 and .*2, 3, 5, 7"),
+        ((6, 5, 7), {"num_heads": 0}, "num_heads must be at least 1, got 0"),
+        ((5, 7), {"true_means": True}, "true_means must be 'hidden', 'visible' or None, got True"),
     ],
 )
-def test_options_that_do_not_fit_the_mask_are_refused(options, message):
+def test_options_that_do_not_fit_the_mask_are_refused(shape, options, message):
     with pytest.raises(ValueError, match=message):
-        from_attn_mask(ones(6, 5, 7).bool(), **{"true_means": "hidden"} | options)
+        from_attn_mask(ones(shape).bool(), **{"true_means": "hidden"} | options)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 7), (2, 1, 5, 7), (5, 7)])
+def test_a_mask_of_as_many_heads_or_of_one_for_all_stays_as_it_is(shape):
+    mask = ones(shape).bool()
+    assert torch.equal(from_attn_mask(mask, true_means="visible", num_heads=3), mask)
 
 
 def test_a_padding_mask_that_hides_all_keys_is_a_mask():

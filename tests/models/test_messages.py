@@ -357,3 +357,15 @@ def test_a_wrong_argument_is_refused_with_a_message_of_attnbook(function, given,
                 call(function, right(given) | {name: value})
             where = traceback.extract_tb(raised.tb)[-1].filename
             assert Path(where).is_relative_to(Path(attnbook.__file__).parent), (name, value)
+
+
+@pytest.mark.parametrize(("function", "given", "wrong"), TABLE, ids=name_case)
+def test_a_message_about_a_large_argument_is_one_short_line(function, given, wrong, right):
+    for name in wrong:
+        for value in (torch.ones(99, 99), [torch.ones(99, 99)] * 99, [(0.5, 0.5)] * 99):
+            try:
+                call(function, right(given) | {name: value})
+            except Exception as error:
+                text = str(error)
+                assert len(text) < 700, (name, text)
+                assert "\n" not in text, (name, text)

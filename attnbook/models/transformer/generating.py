@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import torch
 
-from attnbook.checks import check_size
+from attnbook.checks import check_size, describe_value
 from attnbook.models.checks import check_finite, check_seed
 from attnbook.models.vocabulary import MAX_LENGTH, PAD, SPECIAL
 
@@ -56,7 +56,7 @@ def check_sampling(temperature: float, top_k: int | None, top_p: float | None) -
     """Refuse a way of drawing that is out of its range, or that greedy choice would ignore."""
     for name, number in (("temperature", temperature), ("top_p", top_p)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, Real)):
-            raise TypeError(f"{name} must be a number, got {number!r}")
+            raise TypeError(f"{name} must be a number, got {describe_value(number)}")
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be at least 0 and finite, got {temperature}")
     if top_k is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.checks import is_whole
+from attnbook.checks import describe_value, is_whole
 from attnbook.heads import merge_heads, split_heads
 from attnbook.models.checks import check_kind, check_list, is_pair
 from attnbook.models.transformer.decoder import Decoder
@@ -45,7 +45,9 @@ def without_heads(model: Decoder, heads: Iterable[Head]) -> Iterator[None]:
     config, by_layer = model.config, dict[int, list[int]]()
     for each in check_list("heads", heads, "(layer, head)"):
         if not (is_pair(each) and all(map(is_whole, each))):
-            raise TypeError(f"heads must be (layer, head), two whole numbers, got {each!r}")
+            raise TypeError(
+                f"heads must be (layer, head), two whole numbers, got {describe_value(each)}"
+            )
         layer, head = each
         if not (0 <= layer < config.num_layers and 0 <= head < config.num_heads):
             raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from attnbook.checks import check_size, is_whole
+from attnbook.checks import check_size, describe_value, is_whole
 from attnbook.models.checks import check_seed, is_pair
 
 SYMBOLS = "abcdefghijklmnop"
@@ -58,7 +58,7 @@ def make_repeats(
     check_size("length", length)
     check_seed(seed)
     if not (is_pair(periods) and all(map(is_whole, periods))):
-        raise TypeError(f"periods must be two whole numbers, got {periods!r}")
+        raise TypeError(f"periods must be two whole numbers, got {describe_value(periods)}")
     shortest, longest = periods
     if not 1 <= shortest <= longest <= len(SYMBOLS):
         raise ValueError(f"periods must lie in [1, {len(SYMBOLS)}], shorter first, got {periods}")

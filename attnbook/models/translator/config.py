@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from attnbook.checks import check_dropout, check_size
+from attnbook.checks import check_dropout, check_size, describe_value
 from attnbook.models.translator.encoders import ENCODERS, check_even
 
 
@@ -42,9 +42,13 @@ class Config:
 
     def __post_init__(self) -> None:
         if self.encoder not in ENCODERS:
-            raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {self.encoder!r}")
+            raise ValueError(
+                f"encoder must be one of {', '.join(ENCODERS)}, got {describe_value(self.encoder)}"
+            )
         if not isinstance(self.attention, bool):
-            raise TypeError(f"attention must be True or False, got {self.attention!r}")
+            raise TypeError(
+                f"attention must be True or False, got {describe_value(self.attention)}"
+            )
         for field in fields(self):
             if field.type == "int":
                 check_size(field.name, getattr(self, field.name))

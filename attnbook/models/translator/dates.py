@@ -21,7 +21,7 @@ except ImportError as missing:
         "attnbook.models.translator.dates needs Babel: pip install 'attnbook[seq2seq]'"
     ) from missing
 
-from attnbook.checks import check_size, is_whole
+from attnbook.checks import check_size, check_whole_number, describe_value
 from attnbook.models.checks import check_list
 
 __all__ = [
@@ -174,8 +174,7 @@ def joined_pairs(
 
 
 def _make_random(seed: int) -> random.Random:
-    if not is_whole(seed):
-        raise TypeError(f"seed must be a whole number, got {seed!r}")
+    check_whole_number("seed", seed)
     return random.Random(int(seed))  # noqa: S311 - no secret
 
 
@@ -204,7 +203,7 @@ def _pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
 @cache
 def _parse_pattern(locale: str, name: str) -> list[tuple[str, str]] | None:
     if name not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {name!r}")
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {describe_value(name)}")
     pattern = _locale(locale).date_formats[name].pattern
     parts = [_part(kind, value) for kind, value in tokenize_pattern(pattern)]
     return None if ("y", "yy") in parts else parts
@@ -222,7 +221,9 @@ def _locale(name: str) -> Locale:
     try:
         return Locale.parse(name)
     except (UnknownLocaleError, ValueError, TypeError) as unknown:
-        raise ValueError(f"locale must be one that Babel knows, got {name!r}") from unknown
+        raise ValueError(
+            f"locale must be one that Babel knows, got {describe_value(name)}"
+        ) from unknown
 
 
 def make_dates(

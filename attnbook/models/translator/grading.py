@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.checks import check_axes, is_whole
+from attnbook.checks import check_axes, describe_value, is_whole
 from attnbook.models.checks import check_as_many, check_list
 from attnbook.models.translator.decoding import Translation
 from attnbook.models.translator.interventions import (
@@ -141,7 +141,7 @@ def exact_match_by_length(
     """
     starts = check_list("starts", starts, "whole numbers")
     if not all(map(is_whole, starts)):
-        raise TypeError(f"starts must be a list of whole numbers, got {starts}")
+        raise TypeError(f"starts must be a list of whole numbers, got {describe_value(starts)}")
     groups: dict[int, list[bool]] = {}
     for date, found in _pair_with_translations(dates, translations):
         start = _find_group(starts, date.text)
@@ -154,7 +154,7 @@ def _find_group(starts: Sequence[int], text: str) -> int:
     if not below:
         raise ValueError(
             f"starts must hold one of at most {len(text)}, the length of {text!r}, "
-            f"got {tuple(starts)}"
+            f"got {describe_value(tuple(starts))}"
         )
     return max(below)
 

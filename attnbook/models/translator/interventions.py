@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.checks import is_whole
+from attnbook.checks import check_whole_number, describe_value
 from attnbook.models.checks import check_kind, check_list
 from attnbook.models.translator.model import BATCH, Translator
 from attnbook.models.vocabulary import check_some, check_text
@@ -42,7 +42,7 @@ class Effect(NamedTuple):
 def gold_mask(dates: Sequence[WrittenDate], field: str) -> Tensor:
     """Mark the gold span of a field, `(dates, longest text)`, True inside."""
     if field not in DIGITS:
-        raise ValueError(f"field must be one of {', '.join(DIGITS)}, got {field!r}")
+        raise ValueError(f"field must be one of {', '.join(DIGITS)}, got {describe_value(field)}")
     dates = check_list("dates", dates, "WrittenDate", "spans")
     check_some("dates", dates)
     positions = torch.arange(max(len(date.text) for date in dates), device="cpu")
@@ -141,10 +141,9 @@ def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
     check_text(text)
     if not isinstance(other, str):
         raise TypeError(f"other must be a string, got {type(other).__name__}")
-    if not is_whole(place):
-        raise TypeError(f"place must be a whole number, got {place!r}")
+    check_whole_number("place", place)
     if len(other) != 1:
-        raise ValueError(f"other must be one character, got {other!r}")
+        raise ValueError(f"other must be one character, got {describe_value(other)}")
     if not 0 <= place < len(text):
         raise ValueError(f"place must lie in [0, len(text)={len(text)}), got {place}")
     tokens, valid_lens = model.read([text, text[:place] + other + text[place + 1 :]])

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.checks import check_size, is_whole
+from attnbook.checks import check_size, check_whole_number, describe_value
 from attnbook.models.checkpoint_files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.checks import check_device, check_kind, check_list, check_notes, check_path
 from attnbook.models.progress_bar import Epoch
@@ -57,8 +57,7 @@ class Snapshots:
     def __init__(self, model: Decoder, steps: Sequence[int], total: int) -> None:
         check_kind("model", model, Decoder)
         for step in check_list("steps", steps, "whole numbers"):
-            if not is_whole(step):
-                raise TypeError(f"steps must be a list of whole numbers, got {step!r}")
+            check_whole_number("steps", step, "a list of whole numbers")
         check_size("total", total)
         self.model, self.steps, self.total = model, set(steps), total
         self.kept: dict[int, dict[str, Tensor]] = {}
@@ -91,8 +90,8 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
     """
     path = _path(name)
     check_device(device)
-    if step is not None and not is_whole(step):
-        raise TypeError(f"step must be a whole number, got {step!r}")
+    if step is not None:
+        check_whole_number("step", step)
     about, weights = read_weights(path)
     steps = _steps(path, about)
     step = steps[-1] if step is None else step
@@ -126,7 +125,7 @@ def decoder_steps(name: str) -> list[int]:
 
 def _path(name: str) -> Path:
     if name not in BOOK:
-        raise ValueError(f"name must be one of {', '.join(BOOK)}, got {name!r}")
+        raise ValueError(f"name must be one of {', '.join(BOOK)}, got {describe_value(name)}")
     return FOLDER / f"{name}.safetensors"
 
 

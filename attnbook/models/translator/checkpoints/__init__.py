@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attnbook.checks import describe_value
 from attnbook.models.checkpoint_files import read_notes, read_weights, refuse, write_weights
 from attnbook.models.checks import check_device, check_kind, check_notes, check_path
 from attnbook.models.translator.config import Config
@@ -40,7 +41,7 @@ def book_model(name: str, device: torch.device | str = "cpu") -> Translator:
         '2024-05-03'
     """
     if name not in BOOK:
-        raise ValueError(f"name must be one of {', '.join(BOOK)}, got {name!r}")
+        raise ValueError(f"name must be one of {', '.join(BOOK)}, got {describe_value(name)}")
     return load_checkpoint(FOLDER / f"{name}.safetensors", device)
 
 
