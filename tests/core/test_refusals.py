@@ -374,11 +374,19 @@ class MaskedAttention(DotProductAttention):
         return super().forward(queries, keys, values, mask=attn_mask)
 
 
+class PassingAttention(DotProductAttention):
+    """Its `forward` takes anything, and passes it on."""
+
+    def forward(self, *args, **kwargs):
+        return super().forward(*args, **kwargs)
+
+
 def test_a_subclass_decides_which_arguments_its_calls_take():
     output = MaskedAttention()(X, X, X, attn_mask=~FUTURE)
     assert torch.equal(output, DotProductAttention()(X, X, X, causal=True))
-    with pytest.raises(TypeError, match=r"^mask must be a tensor of booleans, got list"):
-        MaskedAttention()(X, X, X, attn_mask=[1])
+    for layer, name in ((MaskedAttention(), "attn_mask"), (PassingAttention(), "mask")):
+        with pytest.raises(TypeError, match=r"^mask must be a tensor of booleans, got list"):
+            layer(X, X, X, **{name: [1]})
     rule = "MaskedAttention takes no mask: its arguments are queries, keys, values, attn_mask$"
     with pytest.raises(TypeError, match=rule):
         MaskedAttention()(X, X, X, mask=FUTURE)
