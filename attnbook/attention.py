@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from attnbook.checks import check_dropout, check_flag, check_inputs, check_scores, see_recipe
+from attnbook.checks import (
+    ExplainedModule,
+    check_dropout,
+    check_flag,
+    check_inputs,
+    check_scores,
+    explained,
+    see_recipe,
+)
 from attnbook.fused.fallback import all_finite, is_untouched, may_read_values
 from attnbook.fused.softmax import fast_weigh
 from attnbook.fused.when_faster import fast_weigh_pays
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Attention(nn.Module):
+class Attention(ExplainedModule):
     """An attention layer in three stages: scoring, weighting, pooling.
 
     A subclass that defines `score` is a complete layer.
@@ -45,6 +53,7 @@ class Attention(nn.Module):
     formula = "score(q, k)"
     """How the score is written in figures."""
 
+    @explained()
     def __init__(self, dropout: float = 0.0, *, keep_weights: bool = True) -> None:
         check_dropout(dropout)
         check_flag("keep_weights", keep_weights)
@@ -101,7 +110,7 @@ class Attention(nn.Module):
 
         Returns:
             `(batch, [heads,] num_queries, value_size)`; zeros for a query with
-            nothing to attend to.
+            nothing to attend to. No weights: read `attention_weights` after the call.
 
         Raises:
             TypeError, ValueError: an argument has the wrong rank, size, batch, dtype,
@@ -196,6 +205,7 @@ class Attention(nn.Module):
     def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
         """The weights of the last call, before dropout, detached.
 
+        A call returns only the output: `output, weights = layer(…)` would split a batch of 2.
         After `torch.func.vmap` they begin with the axes that were mapped over.
 
         Raises:

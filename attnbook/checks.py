@@ -9,8 +9,9 @@ import functools
 import inspect
 import math
 import reprlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from types import MethodType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
@@ -33,14 +34,44 @@ RECIPES = {
     "causal": "causal",
     "a window": "window",
     "documents": "packed documents",
+    "key_padding_mask": "convert a mask",
+    "attn_mask": "convert a mask",
+    "attention_mask": "convert a mask",
+    "need_weights": "weights per head",
+    "average_attn_weights": "weights per head",
 }
 
-# What to do instead, for each argument of torch's nn.MultiheadAttention that has another name.
+CALL = "call layer(x, x, x) for self-attention, layer(x, y, y) for cross-attention to y"
+# What to do instead, for each argument of torch's attention that a layer does not take, and for
+# those that are often left out.
 INSTEAD = {
-    "embed_dim": "pass key_size, query_size, value_size and num_hiddens",
+    "embed_dim": "pass key_size, query_size, value_size and num_hiddens to MultiHeadAttention",
+    "num_heads": "use MultiHeadAttention, or give queries, keys and values an axis of heads",
     "kdim": "pass key_size",
-    "vdim": "pass value_size",
+    "vdim": "pass value_size to MultiHeadAttention; other layers take values of any size",
     "batch_first": "leave it out, as the batch comes first",
+    "add_bias_kv": "leave it out, append a learned vector to keys and to values, and show it in "
+    "mask",
+    "add_zero_attn": "leave it out, append a vector of zeros to keys and to values, and show it "
+    "in mask, which is the same if bias=False",
+    "device": "create the layer, and call layer.to(device)",
+    "dtype": "create the layer, and call layer.to(dtype)",
+    "query": "pass queries=query",
+    "key": "pass keys=key",
+    "value": "pass values=value",
+    "key_padding_mask": "pass mask=from_key_padding_mask(key_padding_mask) of "
+    "attnbook.masking.interop; join masks by &",
+    "attn_mask": 'pass mask=from_attn_mask(attn_mask, true_means="hidden") of '
+    'attnbook.masking.interop, or true_means="visible" for a mask of '
+    "scaled_dot_product_attention; join masks by &",
+    "attention_mask": "pass mask=from_attention_mask(attention_mask) of attnbook.masking.interop",
+    "is_causal": "pass causal=is_causal, which counts from the last key, not from the first",
+    "need_weights": "leave it out: a call returns only the output, and layer.attention_weights "
+    "are its weights; set layer.keep_weights = False to store none",
+    "average_attn_weights": "leave it out, and read layer.attention_weights.mean(dim=1)",
+    "dropout_p": "pass dropout to the constructor; layer.eval() turns it off",
+    "keys": CALL,
+    "values": CALL,
 }
 
 
@@ -73,59 +104,81 @@ describe_value = _Brief().repr
 """Write the value that a message is about, in one short line."""
 
 
-def explain_order(
-    other: str, sizes: str, *, like_torch: bool = False
+class ExplainedModule(nn.Module):
+    """A module that explains the arguments of a call that its `forward` does not take."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as in nn.Module
+        """Call `forward` and the hooks, as `nn.Module` does."""
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError:
+            # A hook may have changed the arguments, and torch.compile cannot trace `inspect`.
+            if not (self._forward_pre_hooks or torch.compiler.is_compiling()):
+                explain_arguments(self, self.forward, args, kwargs)
+            raise
+
+
+def explained(
+    order: str = "",
 ) -> Callable[
     [Callable[Concatenate[Layer, Given], None]], Callable[Concatenate[Layer, Given], None]
 ]:
-    """Decorate an `__init__`: explain a missing argument by the order of later d2l editions.
+    """Decorate an `__init__`: explain arguments that it does not take.
 
     Args:
-        other: the arguments in their order, which leaves some out.
-        sizes: what it does not say.
-        like_torch: whether to explain the arguments of torch's `nn.MultiheadAttention`, too.
+        order: what another order, such as that of later d2l editions, leaves out.
     """
 
     def decorate(
         init: Callable[Concatenate[Layer, Given], None],
     ) -> Callable[Concatenate[Layer, Given], None]:
-        ordered = [
-            one
-            for one in inspect.signature(init).parameters.values()
-            if one.kind is one.POSITIONAL_OR_KEYWORD
-        ][1:]
-        takes = ", ".join(one.name for one in ordered)
-        required = [one.name for one in ordered if one.default is one.empty]
-
         @functools.wraps(init)
-        def explained(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
-            see = see_recipe("replace nn.MultiheadAttention") if like_torch else ""
-            theirs = [name for name in kwargs if like_torch and name in INSTEAD]
-            if theirs:
-                raise TypeError(
-                    f"{type(self).__name__} takes no {theirs[0]}, which torch's "
-                    f"nn.MultiheadAttention takes: {INSTEAD[theirs[0]]}{see}"
-                )
-            missing = [name for name in required[len(args) :] if name not in kwargs]
-            if missing:
-                order = "; torch's nn.MultiheadAttention takes (embed_dim, num_heads)"
-                raise TypeError(
-                    f"{type(self).__name__} takes ({takes}); the order ({other}) of later d2l "
-                    f"editions does not say {sizes}; {missing[0]} is missing"
-                    f"{order if like_torch else ''}{see}"
-                )
-            init(self, *args, **kwargs)
+        def wrapper(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+            try:
+                init(self, *args, **kwargs)
+            except TypeError:
+                explain_arguments(self, MethodType(init, self), args, kwargs, order)
+                raise
 
-        return explained
+        return wrapper
 
     return decorate
+
+
+def explain_arguments(
+    layer: object,
+    method: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    order: str = "",
+) -> None:
+    """Raise a TypeError with advice if a method does not take these arguments; else do nothing."""
+    parameters = inspect.signature(method).parameters
+    if any(it.kind in (it.VAR_POSITIONAL, it.VAR_KEYWORD) for it in parameters.values()):
+        return  # another function takes them
+    ordered = [it for it in parameters.values() if it.kind is it.POSITIONAL_OR_KEYWORD]
+    takes = f"{type(layer).__name__} takes ({', '.join(it.name for it in ordered)})"
+    for name in kwargs:
+        if name not in parameters:
+            fix = f"its arguments are {', '.join(parameters)}"
+            if name in INSTEAD:
+                see = see_recipe_of(name) or see_recipe("replace nn.MultiheadAttention")
+                fix = INSTEAD[name] + see
+            raise TypeError(f"{type(layer).__name__} takes no {name}: {fix}") from None
+    if len(args) > len(ordered):
+        raise TypeError(f"{takes} by position, got {len(args)}; pass others by name") from None
+    for it in ordered[len(args) :]:
+        if it.default is it.empty and it.name not in kwargs:
+            advice = order or INSTEAD.get(it.name, "pass it")
+            raise TypeError(f"{takes}; {it.name} is missing: {advice}") from None
 
 
 def check_tensor(name: str, tensor: Tensor, axes: str) -> None:
     """Refuse what is not a floating-point tensor with 3 or 4 axes."""
     check_dense(name, tensor)
     if not tensor.is_floating_point():
-        raise TypeError(f"{name} must hold floating-point numbers, got {tensor.dtype}")
+        fix = "" if tensor.is_complex() else f": pass {name}.float()"
+        raise TypeError(f"{name} must hold floating-point numbers, got {tensor.dtype}{fix}")
     if tensor.dim() not in (3, 4):
         raise _shape_error(name, tensor, axes, least=3)
 
@@ -141,7 +194,10 @@ def _shape_error(name: str, tensor: Tensor, axes: str, least: int) -> ValueError
 def check_dense(name: str, tensor: Tensor, what: str = "a tensor") -> None:
     """Refuse what is no tensor, and tensors that do not store every number."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be {what}, got {type(tensor).__name__}{see_recipe_of(name)}")
+        numbers = isinstance(tensor, list | tuple) or type(tensor).__name__ == "ndarray"
+        fix = f": pass torch.tensor({name})" if numbers else ""
+        kind = type(tensor).__name__
+        raise TypeError(f"{name} must be {what}, got {kind}{fix}{see_recipe_of(name)}")
     if tensor.is_nested or tensor.layout != torch.strided:
         kind = "a nested tensor" if tensor.is_nested else tensor.layout
         raise TypeError(f"{name} must be a dense tensor, padded to one length, got {kind}")
@@ -206,7 +262,8 @@ def check_dtype(name: str, tensor: Tensor, other_name: str, other: Tensor) -> No
         half = min(tensor.dtype.itemsize, other.dtype.itemsize) == 2
         see = see_recipe("half precision") if half else ""
         raise TypeError(
-            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}{see}"
+            f"{name} must have the dtype of {other_name}, {other.dtype}, got {tensor.dtype}: "
+            f"use {name}.to({other.dtype}){see}"
         )
 
 

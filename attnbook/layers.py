@@ -20,7 +20,7 @@ from attnbook.checks import (
     check_shared_inputs,
     check_sizes,
     check_tensor,
-    explain_order,
+    explained,
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
@@ -43,6 +43,11 @@ from attnbook.weighting import weigh
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
+
+LATER_ORDER = (
+    "the order (num_hiddens, dropout) of later d2l editions leaves out the sizes of a key and a "
+    "query"
+)
 
 
 class DotProductAttention(Attention):
@@ -68,6 +73,7 @@ class DotProductAttention(Attention):
 
     formula = "q · k / √d"
 
+    @explained()
     def __init__(
         self, dropout: float = 0.0, *, keep_weights: bool = True, scale: float | None = None
     ) -> None:
@@ -279,7 +285,7 @@ class AdditiveAttention(Attention):
     formula = "w_vᵀ tanh(W_q q + W_k k)"
     _hiddens = "num_hiddens"
 
-    @explain_order("num_hiddens, dropout", "how large a key and a query are")
+    @explained(LATER_ORDER)
     def __init__(
         self,
         key_size: int,
@@ -446,7 +452,7 @@ class MLPAttention(AdditiveAttention):
 
     _hiddens = "units"
 
-    @explain_order("num_hiddens, dropout", "how large a key and a query are")
+    @explained(LATER_ORDER)
     def __init__(
         self,
         key_size: int,

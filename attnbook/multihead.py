@@ -10,6 +10,7 @@ from torch import nn
 from attnbook.attention import missing_weights_error
 from attnbook.cache import CrossCache, LayerCache
 from attnbook.checks import (
+    ExplainedModule,
     check_axes,
     check_flag,
     check_heads,
@@ -18,7 +19,7 @@ from attnbook.checks import (
     check_sizes,
     check_values,
     describe_value,
-    explain_order,
+    explained,
     see_recipe,
 )
 from attnbook.fused.fallback import is_changed, is_plain
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from attnbook.cache import CacheStep
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(ExplainedModule):
     """Several scaled dot-product attentions at once, on learned projections.
 
     W_q, W_k and W_v project queries, keys and values to `num_hiddens` features. Each head
@@ -82,10 +83,10 @@ class MultiHeadAttention(nn.Module):
         torch.Size([2, 4, 5, 5])
     """
 
-    @explain_order(
-        "num_hiddens, num_heads, dropout",
-        "how large a key, a query and a value are",
-        like_torch=True,
+    @explained(
+        "the order (num_hiddens, num_heads, dropout) of later d2l editions leaves out the sizes of "
+        "a key, a query and a value; torch's nn.MultiheadAttention takes (embed_dim, num_heads)"
+        + see_recipe("replace nn.MultiheadAttention")
     )
     def __init__(  # noqa: PLR0913, PLR0917 - a published interface
         self,
@@ -176,7 +177,8 @@ class MultiHeadAttention(nn.Module):
                 be -inf. A bias that depends on the distance, as ALiBi's, goes here.
 
         Returns:
-            `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to.
+            `(batch, num_queries, num_hiddens)`; zeros for a query with nothing to attend to. No
+            weights: read `attention_weights` after the call.
 
         Raises:
             TypeError, ValueError: as `Attention.forward`, and `LayerCache.append`.
@@ -391,6 +393,8 @@ class MultiHeadAttention(nn.Module):
     @property
     def attention_weights(self) -> Float[Tensor, "batch heads queries keys"]:
         """The weights of each head in the last call, before dropout, detached.
+
+        A call returns only the output: `output, weights = layer(…)` would split a batch of 2.
 
         Raises:
             AttributeError: the layer has not been called, or did not store its weights.

@@ -195,6 +195,6 @@ def test_a_mask_of_another_shape_is_refused_with_all_that_fit(shape, ordered):
 
 @pytest.mark.parametrize("arguments", [(), (24, 4, 0.5), (24, 4, 0.5, False)])
 def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
-    rule = r"takes \(key_size, .*; the order \(num_hiddens, num_heads, dropout\) of later"
+    rule = r"takes \(key_size, .*: the order \(num_hiddens, num_heads, dropout\) of later"
     with pytest.raises(TypeError, match=rule):
         MultiHeadAttention(*arguments)

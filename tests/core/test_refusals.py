@@ -1,14 +1,25 @@
 """What a layer refuses, with which message, and that a refused call changes nothing."""
 
 import math
+import re
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 
-from attnbook import AdditiveAttention, MLPAttention, MultiHeadAttention
+from attnbook import (
+    AdditiveAttention,
+    Attention,
+    DotProductAttention,
+    MLPAttention,
+    MultiHeadAttention,
+)
+from attnbook.masking import interop
 from tests.cases import (
     LAYERS,
     PER_EXAMPLE,
+    FirstPartAttention,
     are_unchanged,
     copy_with_versions,
     make,
@@ -68,7 +79,7 @@ BAD_TYPES = [
     (
         "keys",
         ones(2, 7, 5).double(),
-        r"keys must have the dtype of queries, torch.float32, got torch.float64$",
+        r"keys must have the dtype of queries, torch.float32, .*64: use keys\.to\(torch.float32\)$",
     ),
     (
         "values",
@@ -90,7 +101,11 @@ BAD_TYPES = [
     ("bias", ones(3, 7).double(), r"bias must have the dtype of scores, torch.float32, got .*64"),
     ("bias", ones(3, 7).bool(), r"bias must hold floating-point .*torch.bool; booleans are a mask"),
     ("bias", [[1.0]], "bias must be a tensor, got list"),
-    ("mask", [[True]], f"mask must be a tensor of booleans, got list; {SEE}"),
+    (
+        "mask",
+        [[True]],
+        rf"mask must be a tensor of booleans, got list: pass torch.tensor\(mask\); {SEE}",
+    ),
     ("mask", ones(3, 7), f"mask must hold booleans, .*, got torch.float32: .*bias=.*; {SEE}"),
     ("mask", ones(3, 7).int(), f"mask must hold booleans, .* got torch.int32: .*== 1.*; {SEE}"),
 ]
@@ -187,22 +202,214 @@ class TestSizes:
 
 @pytest.mark.parametrize("arguments", [(8, 0.1), (8,), ()])
 def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
-    rule = r"\(key_size, query_size, num_hiddens, dropout\); the order \(num_hiddens, dropout\)"
+    rule = r"\(key_size, query_size, num_hiddens, dropout\); .*: the order \(num_hiddens, dropout\)"
     with pytest.raises(TypeError, match=rule):
         AdditiveAttention(*arguments)
 
 
+OF_TORCH = 'see: recipes, "replace nn.MultiheadAttention"$'
+WITH_SIZES = {layer: dict.fromkeys(names, 5) for layer, names in SIZES.items()}
+NO_SIZES = {Attention: {}, DotProductAttention: {}, FirstPartAttention: {}}
+CONSTRUCTORS = {
+    "embed_dim": rf"pass key_size, .* num_hiddens to MultiHeadAttention; {OF_TORCH}",
+    "kdim": f"pass key_size; {OF_TORCH}",
+    "vdim": f"pass value_size .*; {OF_TORCH}",
+    "batch_first": f"leave it out, .* batch .*; {OF_TORCH}",
+    "add_bias_kv": f"leave it out, append a learned vector .*; {OF_TORCH}",
+    "add_zero_attn": f"leave it out, append a vector of zeros .*; {OF_TORCH}",
+    "device": rf".* call layer\.to\(device\); {OF_TORCH}",
+    "dtype": rf".* call layer\.to\(dtype\); {OF_TORCH}",
+    "kernel": r"its arguments are .*dropout, .*keep_weights(, \w+)*$",
+}
+
+
+@pytest.mark.parametrize("layer", WITH_SIZES | NO_SIZES)
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_a_constructor_refuses_an_argument_that_it_does_not_take_with_what_to_do(layer, name):
+    sizes = (WITH_SIZES | NO_SIZES)[layer]
+    with pytest.raises(TypeError, match=f"^{layer.__name__} takes no {name}: {CONSTRUCTORS[name]}"):
+        layer(**sizes, **{name: None})
+
+
+def test_the_order_of_nn_multiheadattention_is_refused_with_ours():
+    rule = rf"takes \(key_size, .*; value_size is missing: .*\(embed_dim, num_heads\).*; {OF_TORCH}"
+    with pytest.raises(TypeError, match=rule):
+        MultiHeadAttention(8, 2)
+    with pytest.raises(TypeError, match=r"^DotProductAttention takes \(dropout\) by .*, got 2; .*"):
+        DotProductAttention(8, 2)
+    with pytest.raises(TypeError, match=f"no num_heads: use MultiHeadAttention, .*; {OF_TORCH}"):
+        DotProductAttention(num_heads=2)
+
+
+X = random_qkv(5)[0]
+MISSING = (
+    r"takes \(queries, keys, values, valid_lens\); {} is missing: call layer\(x, x, x\) for .*"
+)
+CALLS = {
+    **{name: rf"pass \w+={name}; {OF_TORCH}" for name in ("query", "key", "value")},
+    "key_padding_mask": rf"pass mask=from_key_padding_mask\(\w+\) .*; {SEE}",
+    "attn_mask": rf"pass mask=from_attn_mask.*hidden.*visible.*; {SEE}",
+    "attention_mask": rf"pass mask=from_attention_mask\(\w+\) .*; {SEE}",
+    "is_causal": f"pass causal=is_causal, .*; {OF_TORCH}",
+    "need_weights": r'leave it out: .*layer\.attention_weights .* "weights per head"$',
+    "average_attn_weights": r'.*\.attention_weights\.mean\(dim=1\); .* "weights per head"$',
+    "dropout_p": f"pass dropout to the constructor; .*; {OF_TORCH}",
+    "length": r"its arguments are queries, keys, values, valid_lens, causal, mask, .*bias$",
+}
+WRONG_CALLS = [
+    ((X,), {}, MISSING.format("keys")),
+    ((X, X), {}, MISSING.format("values")),
+    ((X, X, X, None, False), {}, r"takes \(.*, valid_lens\) by position, got 5; .* by name$"),
+    *(((X, X, X), {name: None}, f"takes no {name}: {rule}") for name, rule in CALLS.items()),
+]
+
+
+@pytest.mark.parametrize("name", [*LAYERS, "dot without weights", "a subclass"])
+@pytest.mark.parametrize(("given", "others", "rule"), WRONG_CALLS)
+def test_a_call_refuses_arguments_that_it_does_not_take_with_what_to_do(name, given, others, rule):
+    layer = make(name, dropout=0.5)
+    layer(*random_qkv(7, dtype=torch.float32))
+    weights, random_state = getattr(layer, "attention_weights", None), torch.get_rng_state()
+    with pytest.raises(TypeError, match=f"^{type(layer).__name__} {rule}") as refused:
+        layer(*given, **others)
+    assert refused.value.__suppress_context__
+    assert getattr(layer, "attention_weights", None) is weights
+    assert torch.equal(torch.get_rng_state(), random_state)
+
+
+HIDDEN = torch.tensor([[0, 0, 0], [0, 1, 1]]).bool()
+FUTURE = ones(3, 3).triu(1).bool()
+
+
+def added(mask):
+    """The same mask as numbers that are added to the scores."""
+    return torch.zeros(mask.shape, dtype=torch.float64).masked_fill(mask, -math.inf)
+
+
 @pytest.mark.parametrize(
-    ("sizes", "others", "rule"),
+    ("name", "value", "torch_needs"),
     [
-        ((8, 2), {}, r"takes \(key_size, .* takes \(embed_dim, num_heads\)"),
-        ((), {"embed_dim": 8, "num_heads": 2}, "no embed_dim, .*: pass key_size, .* num_hiddens"),
-        ((8, 8, 8, 8, 2), {"kdim": 8}, "no kdim, .*: pass key_size"),
-        ((8, 8, 8, 8, 2), {"vdim": 8}, "no vdim, .*: pass value_size"),
-        ((8, 8, 8, 8, 2), {"batch_first": True}, "no batch_first, .*: leave it out"),
+        ("key_padding_mask", HIDDEN, {}),
+        ("key_padding_mask", added(HIDDEN), {}),
+        ("attn_mask", FUTURE, {}),
+        ("attn_mask", added(FUTURE), {}),
+        ("is_causal", True, {"attn_mask": FUTURE}),
     ],
 )
-def test_arguments_of_nn_multiheadattention_are_refused_with_ours(sizes, others, rule):
-    rule = f'^MultiHeadAttention .*{rule}.*; see: recipes, "replace nn.MultiheadAttention"$'
+def test_what_a_refusal_advises_gives_what_torchs_layer_gives(name, value, torch_needs):
+    theirs = nn.MultiheadAttention(5, 5, batch_first=True, dtype=torch.float64)
+    ours = MultiHeadAttention.from_torch(theirs)
+    with pytest.raises(TypeError) as refused:
+        ours(X, X, X, **{name: value})
+    advised = re.search(r"pass (\w+=(?:\w+\([^)]*\)|\w+))", str(refused.value))[1]
+    arguments = eval(f"dict({advised})", vars(interop) | {name: value})  # noqa: S307 - our own
+    expected, weights = theirs(X, X, X, **{name: value}, **torch_needs)
+    assert torch.allclose(ours(X, X, X, **arguments), expected, rtol=0, atol=1e-12)
+    assert torch.allclose(ours.attention_weights.mean(dim=1), weights, rtol=0, atol=1e-12)
+
+
+def test_an_attn_mask_of_scaled_dot_product_attention_is_converted_as_advised():
+    expected = F.scaled_dot_product_attention(X, X, X, attn_mask=~FUTURE)
+    mask = interop.from_attn_mask(~FUTURE, true_means="visible")
+    assert torch.allclose(DotProductAttention()(X, X, X, mask=mask), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("adds", ["add_bias_kv", "add_zero_attn"])
+def test_keys_that_torchs_layer_adds_can_be_appended(adds):
+    theirs = nn.MultiheadAttention(5, 1, bias=False, batch_first=True, dtype=torch.float64)
+    ours = MultiHeadAttention.from_torch(theirs)
+    key = value = torch.zeros(5, dtype=torch.float64)
+    if adds == "add_bias_kv":  # torch appends them after the projection
+        theirs.bias_k, theirs.bias_v = X[:1, :1].clone(), X[1:, :1].clone()
+        key, value = (
+            torch.linalg.solve(layer.weight, it.flatten())
+            for layer, it in ((ours.W_k, theirs.bias_k), (ours.W_v, theirs.bias_v))
+        )
+    theirs.add_zero_attn = adds == "add_zero_attn"
+    keys, values = (torch.cat([X, it.detach().expand(2, 1, 5)], dim=1) for it in (key, value))
+    visible = torch.cat([~HIDDEN, ones(2, 1).bool()], dim=1)[:, None]
+    expected, weights = theirs(X, X, X, key_padding_mask=HIDDEN)
+    assert torch.allclose(ours(X, keys, values, mask=visible), expected, rtol=0, atol=1e-12)
+    assert torch.allclose(ours.attention_weights[:, 0], weights, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(
+    "convert",
+    [
+        torch.Tensor.tolist,
+        torch.Tensor.numpy,
+        torch.Tensor.long,
+        lambda x: x.int().tolist(),
+        lambda x: x.long().numpy(),
+        lambda x: x.double().numpy(),
+    ],
+)
+def test_lists_arrays_and_whole_numbers_are_accepted_once_converted_as_advised(name, convert):
+    layer = make(name)
+    good = [torch.arange(it.numel()).reshape(it.shape) % 3 / 1 for it in random_qkv(1)]
+    given = dict(zip(("queries", "keys", "values"), map(convert, good), strict=True))
+    steps = 0
+    while advice := advised_conversion(layer, given):
+        argument, code = advice
+        given[argument] = eval(code, {"torch": torch}, given)  # noqa: S307 - our own message
+        steps += 1
+    assert steps >= 3
+    assert torch.allclose(layer(**given).float(), layer(*good), atol=1e-6)
+
+
+def advised_conversion(layer, given):
+    """The argument that a call refuses, and the code that the message advises; or None."""
+    try:
+        layer(**given)
+    except TypeError as error:
+        return re.match(r"(\w+) must .*: (?:pass|use) ([^;]+)", str(error)).groups()
+    return None
+
+
+class MaskedAttention(DotProductAttention):
+    """Its `forward` takes an argument of torch's name."""
+
+    def forward(self, queries, keys, values, attn_mask=None):
+        return super().forward(queries, keys, values, mask=attn_mask)
+
+
+class PassingAttention(DotProductAttention):
+    """Its `forward` takes anything, and passes it on."""
+
+    def forward(self, *args, **kwargs):
+        return super().forward(*args, **kwargs)
+
+
+def test_a_subclass_decides_which_arguments_its_calls_take():
+    output = MaskedAttention()(X, X, X, attn_mask=~FUTURE)
+    assert torch.equal(output, DotProductAttention()(X, X, X, causal=True))
+    for layer, name in ((MaskedAttention(), "attn_mask"), (PassingAttention(), "mask")):
+        with pytest.raises(TypeError, match=r"^mask must be a tensor of booleans, got list"):
+            layer(X, X, X, **{name: [1]})
+    rule = "MaskedAttention takes no mask: its arguments are queries, keys, values, attn_mask$"
     with pytest.raises(TypeError, match=rule):
-        MultiHeadAttention(*sizes, **others)
+        MaskedAttention()(X, X, X, mask=FUTURE)
+
+
+def test_a_hook_may_change_the_arguments_and_the_errors_are_those_of_the_changed_call():
+    layer = DotProductAttention()
+    layer.register_forward_pre_hook(
+        lambda _, args, kwargs: (args, {"mask": kwargs["attn_mask"]}), with_kwargs=True
+    )
+    output = layer(X, X, X, attn_mask=~FUTURE)
+    assert torch.equal(output, DotProductAttention()(X, X, X, causal=True))
+    with pytest.raises(TypeError, match=r"^mask must be a tensor of booleans, got list"):
+        layer(X, X, X, attn_mask=[1])
+
+
+@pytest.mark.parametrize("compiled_by", ["torch.compile", "layer.compile"])
+def test_a_compiled_layer_explains_arguments_too(compiled_by):
+    layer = called = DotProductAttention()
+    if compiled_by == "torch.compile":
+        called = torch.compile(layer, backend="eager")
+    else:
+        layer.compile(backend="eager")
+    called(X, X, X)
+    with pytest.raises(TypeError, match=r"^DotProductAttention takes no attn_mask: pass mask="):
+        called(X, X, X, attn_mask=None)
