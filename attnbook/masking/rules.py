@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
 
+FARTHEST = 2**62  # no position is further away; torch's integers end at twice as much
+
 
 def start_mask(
     starts: Shaped[Tensor, " batch"] | Shaped[Tensor, "batch queries"],
@@ -102,8 +104,9 @@ def window_mask(
         "a window", shape, device, query_positions, key_positions
     )
     apart = keys - queries
-    near = torch.ones_like(apart, dtype=torch.bool) if back is None else apart >= -back
-    return near if ahead is None else near & (apart <= ahead)
+    near = torch.ones_like(apart, dtype=torch.bool)
+    near = near if back is None else apart >= -min(back, FARTHEST)
+    return near if ahead is None else near & (apart <= min(ahead, FARTHEST))
 
 
 def prefix_mask(
@@ -241,13 +244,11 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     queries, keys = query_and_key_positions(
         "positions", shape, device, query_positions, key_positions
     )
-    visible = keys <= queries
     if sinks is None:
         raise TypeError("sinks must be a whole number, got None")
     _check_reach("sinks", sinks)
     if window is not None:
         check_size("window", window)
-        visible = visible & ((keys > queries - window) | (keys < sinks))
     if (query_documents is None) != (key_documents is None):
         names = ["query_documents", "key_documents"]
         missing, given = names if query_documents is None else reversed(names)
@@ -255,12 +256,39 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     if query_documents is not None and key_documents is not None:
         of_queries = _given_documents("query_documents", query_documents, shape, -2, device)
         of_keys = _given_documents("key_documents", key_documents, shape, -1, device)
-        queries, keys = line_up(of_queries, of_keys, shape)
-        visible = visible & (queries == keys)
+        query_documents, key_documents = line_up(of_queries, of_keys, shape)
     if valid is not None:
         of_keys = check_valid("valid", valid, shape, -1, device)
-        visible = visible & line_up(of_keys, of_keys, shape)[1]
-    return visible
+        valid = line_up(of_keys, of_keys, shape)[1]
+    return see_positions(
+        queries,
+        keys,
+        valid=valid,
+        query_documents=query_documents,
+        key_documents=key_documents,
+        window=window,
+        sinks=sinks,
+    )
+
+
+def see_positions(  # noqa: PLR0913 - one argument for each part of the rule
+    query_positions: Shaped[Tensor, "*axes queries one"],
+    key_positions: Shaped[Tensor, "*axes one keys"],
+    *,
+    valid: Bool[Tensor, "*axes one keys"] | None,
+    query_documents: Int[Tensor, "*axes queries one"] | None,
+    key_documents: Int[Tensor, "*axes one keys"] | None,
+    window: int | None,
+    sinks: int,
+) -> Bool[Tensor, "*axes queries keys"]:
+    """Apply the rule of `position_mask` to tensors that are checked and lined up already."""
+    visible = key_positions <= query_positions
+    if window is not None:
+        near = key_positions > query_positions - min(window, FARTHEST)
+        visible = visible & (near | (key_positions < min(sinks, FARTHEST)))
+    if query_documents is not None:
+        visible = visible & (query_documents == key_documents)
+    return visible if valid is None else visible & valid
 
 
 def _given_documents(
