@@ -98,15 +98,13 @@ def window_mask(
 
     Source: Beltagy, Peters and Cohan (2020), section 3.1.
     """
-    _check_reach("back", back)
-    _check_reach("ahead", ahead)
+    back, ahead = _read_reach("back", back), _read_reach("ahead", ahead)
     queries, keys = query_and_key_positions(
         "a window", shape, device, query_positions, key_positions
     )
     apart = keys - queries
-    near = torch.ones_like(apart, dtype=torch.bool)
-    near = near if back is None else apart >= -min(back, FARTHEST)
-    return near if ahead is None else near & (apart <= min(ahead, FARTHEST))
+    near = torch.ones_like(apart, dtype=torch.bool) if back is None else apart >= -back
+    return near if ahead is None else near & (apart <= ahead)
 
 
 def prefix_mask(
@@ -246,9 +244,10 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     )
     if sinks is None:
         raise TypeError("sinks must be a whole number, got None")
-    _check_reach("sinks", sinks)
+    sinks = _read_reach("sinks", sinks) or 0
     if window is not None:
         check_size("window", window)
+        window = min(window, FARTHEST)
     if (query_documents is None) != (key_documents is None):
         names = ["query_documents", "key_documents"]
         missing, given = names if query_documents is None else reversed(names)
@@ -272,20 +271,20 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
 
 
 def see_positions(  # noqa: PLR0913 - one argument for each part of the rule
-    query_positions: Shaped[Tensor, "*axes queries one"],
-    key_positions: Shaped[Tensor, "*axes one keys"],
+    query_positions: Shaped[Tensor, "_ *ones queries one"],
+    key_positions: Shaped[Tensor, "_ *ones one keys"],
     *,
-    valid: Bool[Tensor, "*axes one keys"] | None,
-    query_documents: Int[Tensor, "*axes queries one"] | None,
-    key_documents: Int[Tensor, "*axes one keys"] | None,
+    valid: Bool[Tensor, "_ *ones one keys"] | None,
+    query_documents: Int[Tensor, "_ *ones queries one"] | None,
+    key_documents: Int[Tensor, "_ *ones one keys"] | None,
     window: int | None,
     sinks: int,
-) -> Bool[Tensor, "*axes queries keys"]:
-    """Apply the rule of `position_mask` to tensors that are checked and lined up already."""
+) -> Bool[Tensor, "#batch *ones queries keys"]:
+    """Apply the rule of `position_mask` to what is checked, lined up and at most `FARTHEST`."""
     visible = key_positions <= query_positions
     if window is not None:
-        near = key_positions > query_positions - min(window, FARTHEST)
-        visible = visible & (near | (key_positions < min(sinks, FARTHEST)))
+        near = key_positions > query_positions - window
+        visible = visible & (near | (key_positions < sinks))
     if query_documents is not None:
         visible = visible & (query_documents == key_documents)
     return visible if valid is None else visible & valid
@@ -301,11 +300,13 @@ def _given_documents(
     return given_positions(name, documents, shape, axis, device)
 
 
-def _check_reach(name: str, reach: int | None) -> None:
+def _read_reach(name: str, reach: int | None) -> int | None:
+    """Refuse what is neither None nor a distance; none reaches further than `FARTHEST`."""
     if reach is None:
-        return
+        return None
     see = see_recipe("window")
     if not is_whole(reach):
         raise TypeError(f"{name} must be a whole number or None, got {reach!r}{see}")
     if reach < 0:
         raise ValueError(f"{name} must be at least 0, got {reach}{see}")
+    return min(reach, FARTHEST)
