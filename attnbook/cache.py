@@ -2,12 +2,17 @@
 
 Each key is stored with its position, its document, and whether it is a real token. So one rule,
 `position_mask`, decides what a query may see, in whatever slot a key is stored: rows of different
-lengths, chunks, windows, beams and rejected drafts only change which slots are in use. A free slot
-holds zeros.
+lengths, chunks, windows, beams and rejected drafts only change which slots are in use.
+
+All that a cache holds is in one object, which one assignment replaces: whatever interrupts a
+change, the cache is as before it or as after it. A step writes into free slots only. What it leaves
+there if it fails, and what other slots hold that get free, is set to zero before the next step.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,8 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from attnbook.checks import (
+    autocast_is_on,
     check_axes,
     check_dense,
+    check_numbers,
     check_size,
     check_sizes,
     check_tensor,
@@ -25,17 +32,19 @@ from attnbook.checks import (
     see_recipe,
 )
 from attnbook.masking.lengths import check_whole
-from attnbook.masking.masks import check_valid, given_positions, last_visible
-from attnbook.masking.rules import position_mask
-from attnbook.slots import PADDING_SLOT, Slots
+from attnbook.masking.masks import check_valid, given_positions
+from attnbook.masking.rules import FARTHEST, see_positions
+from attnbook.slots import PADDING_SLOT, SAVED, Slots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from jaxtyping import Bool, Float, Int, Shaped
     from torch import Tensor
 
 FIRST_SLOTS = 16  # of a cache that grows
+MOST_NUMBERS = 2**60
 HEADS = "(batch, num_kv_heads, num_tokens, size)"
 
 
@@ -93,6 +102,7 @@ class LayerCache:
     ) -> None:
         self.keys, self.values = keys, values
         self.open_step = step
+        self.first_slot: int | None = None  # where all rows store consecutive tokens
         self.has_appended = False
 
     @property
@@ -119,6 +129,8 @@ class LayerCache:
     ]:
         """Store the keys and values of the step's tokens, and return those of all slots.
 
+        Under autocast, whose dtype the cache need not have, they get that of the cache.
+
         Raises:
             TypeError, ValueError: another shape, dtype or device than the cache has, or tensors
                 that need gradients, which a cache does not compute.
@@ -129,12 +141,20 @@ class LayerCache:
             raise RuntimeError("each layer must append once in a step, got a second append")
         self._check("keys", keys, self.keys)
         self._check("values", values, self.values)
-        for stored, new in ((self.keys, keys), (self.values, values)):
-            at = step.slots[:, None, :, None].expand_as(new)
-            stored.scatter_(2, at, torch.where(step.real[:, None, :, None], new, 0.0))
+        self._store(keys, self.keys, step)
+        self._store(values, self.values, step)
         self.has_appended = True
         num_slots = step.visible.shape[-1]
         return self.keys[:, :, :num_slots], self.values[:, :, :num_slots]
+
+    def _store(self, new: Tensor, stored: Tensor, step: CacheStep) -> None:
+        # A compiled program takes the slots from a tensor, as a number would change in each step.
+        if not torch.compiler.is_compiling() and self.first_slot is not None:
+            stored[:, :, self.first_slot : self.first_slot + new.shape[2]] = new
+            return
+        at = step.slots[:, None, :, None].expand_as(new)
+        real = step.real[:, None, :, None]
+        stored.scatter_(2, at, torch.where(real, new, 0.0).to(stored.dtype))
 
     def _check(self, name: str, new: Tensor, stored: Tensor) -> None:
         check_tensor(name, new, HEADS)
@@ -142,7 +162,7 @@ class LayerCache:
         expected = (*stored.shape[:2], tokens, stored.shape[3])
         if tuple(new.shape) != expected:
             raise ValueError(f"{name} must have shape {HEADS} = {expected}, got {tuple(new.shape)}")
-        if new.dtype != stored.dtype:
+        if new.dtype != stored.dtype and not _autocasts(new, stored):
             raise TypeError(f"{name} must have the cache's dtype, {stored.dtype}, got {new.dtype}")
         if new.device != stored.device:
             raise ValueError(
@@ -211,16 +231,16 @@ class CrossCache:
                 torch.where(real[:, None, :, None], it, 0.0) for it in (keys, values)
             )
 
-    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Refuse to store more.
 
-        Raises:
-            RuntimeError: always.
-        """
-        raise RuntimeError(
-            "the keys of a CrossCache must stay as they are, got keys to append, "
-            f"{tuple(keys.shape)}, and values, {tuple(values.shape)}"
-        )
+class _State(NamedTuple):
+    """All that a cache holds; one assignment replaces it."""
+
+    slots: Slots
+    layers: tuple[tuple[Tensor, Tensor], ...]  # keys and values
+    num_used: int  # the slots after so many are free in every row
+    written: Tensor | None = None  # slots that hold zeros no more, free ones as well
+    step: CacheStep | None = None  # that is open
+    first_slot: int | None = None  # of the step, where all rows store consecutive tokens
 
 
 class KeyValueCache:
@@ -229,10 +249,11 @@ class KeyValueCache:
     A step stores some tokens more, the same number in each row, padding included.
 
     A token sees the real tokens of its document at its own position and before; with a window,
-    those of the last `window` positions and the first `sinks`. If positions of a document do not
-    go down from one step to the next, what the layers compute from a cache equals what they
-    compute from the whole text, however it is cut into steps. (A key that comes later at a lower
-    position is not seen by queries that were there before.)
+    those of the last `window` positions and the first `sinks`. Positions of a document must go up
+    from one step to the next: a key that came later at the same position or before would have
+    been seen by tokens whose output exists already, and mostly positions that are counted from 0
+    again in each step are the cause. So what the layers compute from a cache equals what they
+    compute from the whole text, however it is cut into steps.
 
     Without `max_length` a cache doubles its slots when they are in use, one layer after the
     other: at most one layer is stored twice at a time. With a window it keeps only what later
@@ -248,8 +269,9 @@ class KeyValueCache:
             as `torch.compile` and `torch.export` need it. None means that they grow.
         window: how many positions a token sees, its own included; None means all.
         sinks: how many first positions each token sees besides.
-        max_rewind: how many tokens can be taken back although there is a window.
-        dtype, device: of keys and values; by default torch's own.
+        max_rewind: how many tokens can be taken back although there is a window, counted from the
+            most that the row has had: what is evicted does not come back.
+        dtype, device: of keys and values, floating-point; by default torch's own.
 
     Raises:
         TypeError, ValueError: an argument is out of its range.
@@ -289,19 +311,20 @@ class KeyValueCache:
             check_whole_number(name, number)
             if number < 0:
                 raise ValueError(f"{name} must be at least 0, got {number}")
-        self.max_length, self.window, self.sinks = max_length, window, sinks
-        self.max_rewind = max_rewind
+        self.max_length = max_length
+        self.window = None if window is None else min(window, FARTHEST)
+        self.sinks, self.max_rewind = min(sinks, FARTHEST), min(max_rewind, FARTHEST)
         num_slots = 1 + (FIRST_SLOTS if max_length is None else max_length)
         shape = (batch, num_kv_heads, num_slots)
-        self._layers = [
-            LayerCache(
-                torch.zeros(*shape, key_size, dtype=dtype, device=device),
-                torch.zeros(*shape, value_size, dtype=dtype, device=device),
-            )
+        _check_fits((num_layers, *shape, key_size + value_size), max_length)
+        where = _check_where(dtype, device)
+        pairs = [
+            (torch.zeros(*shape, key_size, **where), torch.zeros(*shape, value_size, **where))
             for _ in range(num_layers)
         ]
-        self._slots = Slots.make(batch, num_slots, self.device)
-        self._next: Slots | None = None  # of an open step
+        self._layers = [LayerCache(*pair) for pair in pairs]
+        slots = Slots.make(batch, num_slots, pairs[0][0].device)
+        self._state = _State(slots, tuple(pairs), num_used=1)
 
     def layer(self, index: int) -> LayerCache:
         """Return the cache of one layer, counted from 0.
@@ -322,7 +345,7 @@ class KeyValueCache:
     @property
     def batch(self) -> int:
         """How many texts there are."""
-        return self._layers[0].keys.shape[0]
+        return self._slots.valid.shape[0]
 
     @property
     def num_slots(self) -> int:
@@ -332,7 +355,7 @@ class KeyValueCache:
     @property
     def device(self) -> torch.device:
         """Where the keys and values are."""
-        return self._layers[0].keys.device
+        return self._slots.valid.device
 
     @property
     def positions(self) -> Int[Tensor, "batch slots"]:
@@ -356,18 +379,40 @@ class KeyValueCache:
 
     @property
     def next_positions(self) -> Int[Tensor, " batch"]:
-        """One position after the last of each row, where its next token is if none is given."""
-        return self._slots.last_positions() + 1
+        """Where the next token of each row is if no position is given: after all of its document.
+
+        Its document is that of the row's last real token.
+        """
+        return self._slots.last_positions + 1
 
     @property
     def nbytes(self) -> int:
         """The bytes of all keys and values, free slots included."""
-        return sum(it.nbytes for layer in self._layers for it in (layer.keys, layer.values))
+        return sum(it.nbytes for pair in self._state.layers for it in pair)
 
     @property
     def open_step(self) -> CacheStep | None:
         """The step that is open, if there is one."""
-        return self._layers[0].open_step
+        return self._state.step
+
+    @property
+    def _slots(self) -> Slots:
+        return self._state.slots
+
+    def _become(self, state: _State) -> None:
+        """Replace all that the cache holds, and hand it to the layers."""
+        try:
+            self._state = state
+            self._tell_layers()
+        except BaseException:  # an interrupt; what has begun must be completed
+            self._tell_layers()
+            raise
+
+    def _tell_layers(self) -> None:
+        state = self._state
+        for layer, (keys, values) in zip(self._layers, state.layers, strict=True):
+            layer.keys, layer.values, layer.has_appended = keys, values, False
+            layer.open_step, layer.first_slot = state.step, state.first_slot
 
     @contextmanager
     def step(
@@ -387,42 +432,47 @@ class KeyValueCache:
             num_tokens: of each row, padding included.
             positions: of the tokens, whole numbers from 0 on, `(num_tokens,)` or
                 `(batch, num_tokens)`; by default the real tokens of each row are counted on from
-                its last one.
+                `next_positions`. Within a step they may come in any order; those of a later step
+                must be above all of their document before.
             valid: booleans, False for padding, which is not stored, of the same shape.
-            documents: the document of each token, whole numbers of the same shape, 0 by default.
+            documents: the document of each token, whole numbers of the same shape; by default
+                that of the row's last real token, and 0 in an empty row.
 
         Yields:
             The positions of the tokens, and what they see.
 
         Raises:
             TypeError, ValueError: an argument has another type, shape or range; there are more
-                tokens than `max_length`; or a token would see keys that the window has evicted.
+                tokens than `max_length`; or positions of a document do not go up.
             RuntimeError: a step is open already, or a layer has not appended when it ends.
         """
         if self.open_step is not None:
             raise RuntimeError("a step must end before the next one begins, got two")
-        self._next, step = self._reserve(num_tokens, positions, valid, documents)
+        step, following, first = self._reserve(num_tokens, positions, valid, documents)
         try:
-            for layer in self._layers:
-                layer.open_step = step
-            yield step
-            missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
-            if missing:
-                raise RuntimeError(
-                    f"each layer must append in a step, got none of layers {missing}"
-                )
-            remaining, cleared = self._next, None
-            if self.window is not None:
-                remaining, cleared = remaining.evict(self.window, self.sinks, self.max_rewind)
-            self._slots = remaining
-        except BaseException:
-            cleared = self._next.valid & ~self._slots.valid
-            raise
-        finally:
-            self._next = None
-            for layer in self._layers:
-                layer.open_step, layer.has_appended = None, False
-            self._clear(cleared)
+            try:
+                written = following.slots.valid
+                self._become(self._state._replace(step=step, written=written, first_slot=first))
+                yield step
+                self._end_step(following)
+            finally:
+                self._give_up(step)
+        finally:  # again, where an interrupt kept the line above from running
+            self._give_up(step)
+
+    def _end_step(self, following: _State) -> None:
+        missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
+        if missing:
+            raise RuntimeError(f"each layer must append in a step, got none of layers {missing}")
+        if self.window is not None:
+            remaining = following.slots.evict(self.window, self.sinks, self.max_rewind)
+            following = following._replace(slots=remaining, written=following.slots.valid)
+        self._become(following)
+
+    def _give_up(self, step: CacheStep) -> None:
+        """Close a step that has not ended; what it has written stays to be cleared."""
+        if self._state.step is step:
+            self._become(self._state._replace(step=None, first_slot=None))
 
     def _reserve(
         self,
@@ -430,56 +480,61 @@ class KeyValueCache:
         positions: Tensor | None,
         valid: Tensor | None,
         documents: Tensor | None,
-    ) -> tuple[Slots, CacheStep]:
-        """Check a step, and find a free slot for each of its real tokens."""
+    ) -> tuple[CacheStep, _State, int | None]:
+        """Check a step; return it, the state after it, and where rows store consecutive tokens."""
         check_size("num_tokens", num_tokens)
         shape = (self.batch, num_tokens, num_tokens)
         real = torch.ones(shape[:2], dtype=torch.bool, device=self.device)
         if valid is not None:
             real = check_valid("valid", valid, shape, -2, self.device).expand(shape[:2])
         counted = real.cumsum(dim=-1)
+        given = positions is not None or documents is not None
         if positions is None:
-            positions = self._slots.last_positions()[:, None] + counted
+            positions = self._slots.last_positions[:, None] + counted
         else:
             positions = _as_whole("positions", positions, shape, self.device)
         if documents is None:
-            documents = torch.zeros_like(positions)
+            documents = self._slots.last_documents[:, None].expand(shape[:2])
         else:
             documents = _as_whole("documents", documents, shape, self.device)
-        self._check_positions(positions, real, documents)
-        slots = torch.searchsorted(self._make_room(counted[:, -1]), counted)
-        slots = torch.where(real, slots, PADDING_SLOT)
-        new = self._slots.with_tokens(slots, real, positions, documents)
-        used = self.num_slots
-        if self.max_length is None:
-            used = max(1, int(last_visible(new.valid).max()))
-        visible = position_mask(
-            positions,
-            new.positions[:, :used],
-            (self.batch, 1, num_tokens, used),
-            valid=new.valid[:, :used],
-            query_documents=documents,
-            key_documents=new.documents[:, :used],
-            window=self.window,
-            sinks=self.sinks,
-        )
-        return new, CacheStep(slots, real, positions, visible)
+        if given:
+            self._check_positions(positions, real, documents)
+        self._make_writable()
+        slots, first = self._find_slots(real, counted)
+        new = self._slots.with_tokens(slots, real, counted, positions, documents)
+        new = new.with_last() if given else new._replace(last_positions=positions[:, -1])
+        used = new.count_used() if first is None else first + num_tokens
+        visible = self._see(positions, documents, new, used)
+        self._clear(new.valid)
+        following = _State(new, self._state.layers, used)
+        step = CacheStep(slots, real, positions, visible)
+        return step, following, first if valid is None else None
 
     def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
-        """Refuse real tokens before position 0, and those that would see evicted keys."""
-        if (real & (positions < 0)).any():
-            rule = "positions of real tokens must be at least 0"
-            raise ValueError(f"{rule}, got {int(positions[real].min())}")
-        if self.window is None:
-            return
-        refused = real & self._slots.see_evicted(positions, documents, self.window)
+        """Refuse real tokens that earlier ones of their document would have seen."""
+        outside = real & ((positions < 0) | (positions > FARTHEST))
+        if outside.any():
+            rule = "positions of real tokens must be at least 0 and at most 2**62"
+            raise ValueError(f"{rule}, got {int(positions[outside][0])}")
+        refused = self._slots.reached(positions, documents, real)
         if refused.any():
             row, token = refused.nonzero()[0].tolist()
-            least = int(self._slots.evicted[row]) + self.window
+            document = int(documents[row, token])
+            own = self.valid[row] & (self.documents[row] == document)
             raise ValueError(
-                f"positions must be at least {least} in row {row}, whose earlier keys the window "
-                f"of {self.window} has evicted, got {int(positions[row, token])}"
+                f"positions must be at least {int(self.positions[row, own].max()) + 1} in row "
+                f"{row}, as earlier tokens of document {document} have not seen this one, got "
+                f"{int(positions[row, token])}: rewind first to replace tokens"
             )
+
+    def _find_slots(self, real: Tensor, counted: Tensor) -> tuple[Tensor, int | None]:
+        """Find a free slot for each real token; and the first, where rows have the same ones."""
+        first, end = self._state.num_used, self._state.num_used + real.shape[1]
+        if self.window is None and end <= self.num_slots:
+            slots = torch.arange(first, end, device=self.device)
+            return torch.where(real, slots, PADDING_SLOT), first
+        slots = torch.searchsorted(self._make_room(counted[:, -1]), counted)
+        return torch.where(real, slots, PADDING_SLOT), None
 
     def _make_room(self, wanted: Tensor) -> Tensor:
         """Make sure that each row has as many free slots as it needs, and count them."""
@@ -493,18 +548,50 @@ class KeyValueCache:
                 f"max_length={self.max_length} must hold every token of a row, got "
                 f"{int(self.lengths[row])} stored and {int(wanted[row])} more in row {row}"
             )
+        self._clear(self.valid)
         more = max(missing, self.num_slots)
         # If memory ends here, some layers have more slots than the others, which do no harm.
-        for layer in self._layers:
-            layer.keys = _with_slots(layer.keys, self.num_slots + more)
-            layer.values = _with_slots(layer.values, self.num_slots + more)
-        self._slots = self._slots.with_more(more)
+        count = self.num_slots + more
+        self._replace_each(lambda it: _with_slots(it, count))
+        self._become(self._state._replace(slots=self._slots.with_more(more), written=None))
         return self._slots.count_free()
 
-    def _clear(self, slots: Tensor | None) -> None:
-        if slots is not None and slots.any():
-            for layer in self._layers:
-                layer.clear(slots)
+    def _make_writable(self) -> None:
+        """Copy tensors made in inference mode, into which nothing may be written outside of it."""
+        kept = any(it.is_inference() for pair in self._state.layers for it in pair)
+        if kept and not torch.is_inference_mode_enabled():
+            self._replace_each(torch.clone)
+
+    def _replace_each(self, change: Callable[[Tensor], Tensor]) -> None:
+        """Replace the keys and values of one layer after the other, so that few exist twice."""
+        for i in range(self.num_layers):
+            layers = list(self._state.layers)
+            layers[i] = change(layers[i][0]), change(layers[i][1])
+            self._become(self._state._replace(layers=tuple(layers)))
+
+    def _see(self, positions: Tensor, documents: Tensor, new: Slots, used: int) -> Tensor:
+        """Return which slots each new token sees; all slots count where their number is fixed."""
+        used = used if self.max_length is None else self.num_slots
+        keys, valid, of_keys = (
+            it[:, None, None, :used] for it in (new.positions, new.valid, new.documents)
+        )
+        return see_positions(
+            positions[:, None, :, None],
+            keys,
+            valid=valid,
+            query_documents=documents[:, None, :, None],
+            key_documents=of_keys,
+            window=self.window,
+            sinks=self.sinks,
+        )
+
+    def _clear(self, in_use: Tensor) -> None:
+        """Set all that is written in other slots to zero."""
+        if self._state.written is not None:
+            freed = self._state.written & ~in_use
+            if freed.any():
+                for layer in self._layers:
+                    layer.clear(freed)
 
     def rewind(self, counts: int | Int[Tensor, " batch"] | Sequence[int]) -> None:
         """Take back the last real tokens of each row, such as drafts that were rejected.
@@ -517,7 +604,7 @@ class KeyValueCache:
                 the next one would see: see `max_rewind`.
             RuntimeError: a step is open.
         """
-        self._check_closed("rewind")
+        self._settle("rewind")
         given = _read_whole("counts", counts, self.device)
         if tuple(given.shape) not in {(), (self.batch,)}:
             raise ValueError(
@@ -529,19 +616,19 @@ class KeyValueCache:
         for row in ((back < 0) | (back > old.counts)).nonzero().flatten().tolist():
             rule = f"lie in [0, {int(old.counts[row])}], the tokens of row {row}"
             raise ValueError(f"counts must {rule}, got {int(back[row])}")
-        new, cleared = old.rewind(back)
+        new = old.rewind(back)
         if self.window is not None:
-            next_sees = new.see_evicted(new.positions + 1, new.documents, self.window)
-            keeps = (new.is_last() & ~next_sees).any(dim=-1) & (cleared.sum(dim=-1) == back)
-            lost = ~keeps & (old.evicted >= 0) & (back > 0)
-            for row in lost.nonzero().flatten().tolist():
+            some_were_evicted = (old.valid.sum(dim=-1) - new.valid.sum(dim=-1)) != back
+            lost = (new.lose_window(self.window) | some_were_evicted) & (old.evicted >= 0)
+            for row in (lost & (back > 0)).nonzero().flatten().tolist():
                 raise ValueError(
                     f"counts must leave row {row} the window of {self.window} that its next token "
                     f"sees, whose first keys are evicted, got {int(back[row])} with "
-                    f"max_rewind={self.max_rewind}"
+                    f"max_rewind={self.max_rewind}, counted from the most tokens that the row "
+                    "has had"
                 )
-        self._slots = new
-        self._clear(cleared)
+        used = new.count_used()
+        self._become(_State(new, self._state.layers, used, written=old.valid))
 
     def reorder(self, rows: Int[Tensor, " rows"] | Sequence[int]) -> None:
         """Replace the rows by these, each with all it holds: after a step of beam search.
@@ -555,7 +642,7 @@ class KeyValueCache:
             TypeError, ValueError: no whole numbers in [0, batch).
             RuntimeError: a step is open.
         """
-        self._check_closed("reorder")
+        self._settle("reorder")
         index = _read_whole("rows", rows, self.device)
         if index.dim() != 1 or index.numel() == 0:
             raise ValueError(f"rows must be one or more numbers, got shape {tuple(index.shape)}")
@@ -563,10 +650,9 @@ class KeyValueCache:
             raise ValueError(
                 f"rows must lie in [0, batch={self.batch}), got {describe_value(index.tolist())}"
             )
-        chosen = [(layer.keys[index], layer.values[index]) for layer in self._layers]
-        for layer, (keys, values) in zip(self._layers, chosen, strict=True):
-            layer.keys, layer.values = keys, values
-        self._slots = Slots(*(it[index] for it in self._slots))
+        layers = tuple((keys[index], values[index]) for keys, values in self._state.layers)
+        slots = Slots(*(it[index] for it in self._slots))
+        self._become(_State(slots, layers, self._state.num_used))
 
     def repeat(self, count: int) -> None:
         """Put this many copies of each row in its place, one after another.
@@ -584,8 +670,12 @@ class KeyValueCache:
         Raises:
             RuntimeError: a step is open.
         """
-        self._check_closed("copy")
         return deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Refuse a step that is open, which no copy could end."""
+        self._settle("copy")
+        return self.__dict__
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return copies of all tensors by name, to be saved.
@@ -593,28 +683,37 @@ class KeyValueCache:
         Raises:
             RuntimeError: a step is open.
         """
-        self._check_closed("state_dict")
-        state = {f"slots.{name}": it.clone() for name, it in self._slots._asdict().items()}
+        self._settle("state_dict")
+        return {name: it.clone() for name, it in self._tensors().items()}
+
+    def _tensors(self) -> dict[str, Tensor]:
+        state = {f"slots.{name}": getattr(self._slots, name) for name in SAVED}
         state["rule"] = torch.tensor([self.window or 0, self.sinks], device=self.device)
-        for i, layer in enumerate(self._layers):
-            state[f"keys.{i}"] = layer.keys[:, :, : self.num_slots].clone()
-            state[f"values.{i}"] = layer.values[:, :, : self.num_slots].clone()
+        for i, (keys, values) in enumerate(self._state.layers):
+            state[f"keys.{i}"] = keys[:, :, : self.num_slots]
+            state[f"values.{i}"] = values[:, :, : self.num_slots]
         return state
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Copy the tensors of a `state_dict`; the batch may differ.
+        """Copy the numbers of a `state_dict`, without gradients; the batch may differ.
 
         Raises:
             TypeError, ValueError: another model's names or shapes; a cache of another window or
-                sinks, which has evicted other keys; or a fixed cache of another length.
+                sinks, which has evicted other keys; a fixed cache of another length; or tokens
+                that are not all there.
             RuntimeError: a step is open.
         """
-        expected = self.state_dict()
+        self._settle("load_state_dict")
+        if not isinstance(state, Mapping):
+            kind = type(state).__name__
+            raise TypeError(f"state must be a dict, as state_dict returns it, got {kind}")
+        expected = self._tensors()
         if set(state) != set(expected):
-            differing = sorted(set(state) ^ set(expected))
+            differing = sorted(map(str, set(state) ^ set(expected)))
             raise ValueError(f"state must have the names of this cache, got others: {differing}")
         for name, it in state.items():
             check_dense(f"state[{name!r}]", it)
+            check_numbers(f"state[{name!r}]", it, self.device)
         rule = expected.pop("rule").tolist()
         if state["rule"].tolist() != rule:
             raise ValueError(
@@ -633,14 +732,47 @@ class KeyValueCache:
                     f"state[{name!r}] must have shape {tuple(shape)} of {mine.dtype}, got "
                     f"{tuple(state[name].shape)} of {state[name].dtype}"
                 )
-        copied = {name: it.to(self.device, copy=True) for name, it in state.items()}
-        for i, layer in enumerate(self._layers):
-            layer.keys, layer.values = copied[f"keys.{i}"], copied[f"values.{i}"]
-        self._slots = Slots(*(copied[f"slots.{name}"] for name in Slots._fields))
+        copied = {name: it.detach().to(self.device, copy=True) for name, it in state.items()}
+        slots = Slots.restore({name: copied[f"slots.{name}"] for name in SAVED})
+        layers = [(copied[f"keys.{i}"], copied[f"values.{i}"]) for i in range(self.num_layers)]
+        self._become(_State(slots, tuple(layers), slots.count_used()))
 
-    def _check_closed(self, what: str) -> None:
+    def _settle(self, what: str) -> None:
+        """Refuse a step that is open; clear the slots that have been freed."""
         if self.open_step is not None:
             raise RuntimeError(f"{what} must be called after the open step, got a call within it")
+        self._make_writable()
+        self._clear(self.valid)
+        self._state = self._state._replace(written=None)
+
+
+def _autocasts(*tensors: Tensor) -> bool:
+    """Whether autocast mixes the dtypes of these tensors; it leaves float64 as it is."""
+    has_doubles = any(it.dtype == torch.float64 for it in tensors)
+    return not has_doubles and autocast_is_on(tensors[0].device.type)
+
+
+def _check_fits(axes: tuple[int, ...], max_length: int | None) -> None:
+    """Refuse sizes of tensors that torch cannot count."""
+    numbers = math.prod(axes)
+    if numbers >= MOST_NUMBERS:
+        grows = "" if max_length is None else ": without max_length the cache grows"
+        raise ValueError(f"the sizes must give fewer than 2**60 numbers, got {numbers}{grows}")
+
+
+def _check_where(dtype: torch.dtype | None, device: torch.device | str | None) -> dict[str, Any]:
+    """Refuse a dtype that cannot hold keys, and a device without numbers."""
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype must be a dtype such as torch.float32, got {dtype!r}")
+    if dtype is not None and not dtype.is_floating_point:
+        raise TypeError(f"dtype must be floating-point, as keys and values are, got {dtype}")
+    try:
+        made = torch.zeros(0, dtype=dtype, device=device)
+    except (AssertionError, RuntimeError, TypeError) as error:
+        raise ValueError(f"device must be one that torch can use here, got {device!r}") from error
+    if made.is_meta:
+        raise ValueError(f"device must be one that stores numbers, got {made.device}")
+    return {"dtype": made.dtype, "device": made.device}
 
 
 def _as_whole(name: str, given: Tensor, shape: Sequence[int], device: torch.device) -> Tensor:
@@ -661,8 +793,9 @@ def _read_whole(name: str, given: object, device: torch.device) -> Tensor:
     """Make a tensor of whole numbers."""
     try:
         numbers = torch.as_tensor(given, device=device)
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{name} must be whole numbers, got {describe_value(given)}") from None
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        found = describe_value(given)
+        raise TypeError(f"{name} must be whole numbers of at most 64 bits, got {found}") from None
     check_whole(name, numbers)
     if numbers.is_floating_point() and numbers.numel() > 0:
         raise TypeError(f"{name} must be whole numbers, got {numbers.dtype}")

@@ -25,7 +25,13 @@ from attnbook.masking.conversion import (
     from_key_padding_mask,
 )
 from attnbook.masking.masks import causal_mask, check_mask, length_mask
-from attnbook.masking.rules import document_mask, prefix_mask, start_mask, window_mask
+from attnbook.masking.rules import (
+    FARTHEST,
+    document_mask,
+    prefix_mask,
+    start_mask,
+    window_mask,
+)
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
@@ -385,9 +391,11 @@ def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predic
         yield lambda _query, position, key: key <= position
     if rules.causal == "first":
         yield lambda query, _position, key: key <= query
-    if (back := rules.back) is not None:
+    if rules.back is not None:
+        back = min(rules.back, FARTHEST)
         yield lambda _query, position, key: key >= position - back
-    if (ahead := rules.ahead) is not None:
+    if rules.ahead is not None:
+        ahead = min(rules.ahead, FARTHEST)
         yield lambda _query, position, key: key <= position + ahead
     if rules.documents is not None:
         documents = torch.tensor(rules.documents, device=device)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
 
+FARTHEST = 2**62  # no position is further away; torch's integers end at twice as much
+
 
 def start_mask(
     starts: Shaped[Tensor, " batch"] | Shaped[Tensor, "batch queries"],
@@ -96,8 +98,7 @@ def window_mask(
 
     Source: Beltagy, Peters and Cohan (2020), section 3.1.
     """
-    _check_reach("back", back)
-    _check_reach("ahead", ahead)
+    back, ahead = _read_reach("back", back), _read_reach("ahead", ahead)
     queries, keys = query_and_key_positions(
         "a window", shape, device, query_positions, key_positions
     )
@@ -241,13 +242,12 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     queries, keys = query_and_key_positions(
         "positions", shape, device, query_positions, key_positions
     )
-    visible = keys <= queries
     if sinks is None:
         raise TypeError("sinks must be a whole number, got None")
-    _check_reach("sinks", sinks)
+    sinks = _read_reach("sinks", sinks) or 0
     if window is not None:
         check_size("window", window)
-        visible = visible & ((keys > queries - window) | (keys < sinks))
+        window = min(window, FARTHEST)
     if (query_documents is None) != (key_documents is None):
         names = ["query_documents", "key_documents"]
         missing, given = names if query_documents is None else reversed(names)
@@ -255,12 +255,39 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     if query_documents is not None and key_documents is not None:
         of_queries = _given_documents("query_documents", query_documents, shape, -2, device)
         of_keys = _given_documents("key_documents", key_documents, shape, -1, device)
-        queries, keys = line_up(of_queries, of_keys, shape)
-        visible = visible & (queries == keys)
+        query_documents, key_documents = line_up(of_queries, of_keys, shape)
     if valid is not None:
         of_keys = check_valid("valid", valid, shape, -1, device)
-        visible = visible & line_up(of_keys, of_keys, shape)[1]
-    return visible
+        valid = line_up(of_keys, of_keys, shape)[1]
+    return see_positions(
+        queries,
+        keys,
+        valid=valid,
+        query_documents=query_documents,
+        key_documents=key_documents,
+        window=window,
+        sinks=sinks,
+    )
+
+
+def see_positions(  # noqa: PLR0913 - one argument for each part of the rule
+    query_positions: Shaped[Tensor, "_ *ones queries one"],
+    key_positions: Shaped[Tensor, "_ *ones one keys"],
+    *,
+    valid: Bool[Tensor, "_ *ones one keys"] | None,
+    query_documents: Int[Tensor, "_ *ones queries one"] | None,
+    key_documents: Int[Tensor, "_ *ones one keys"] | None,
+    window: int | None,
+    sinks: int,
+) -> Bool[Tensor, "#batch *ones queries keys"]:
+    """Apply the rule of `position_mask` to what is checked, lined up and at most `FARTHEST`."""
+    visible = key_positions <= query_positions
+    if window is not None:
+        near = key_positions > query_positions - window
+        visible = visible & (near | (key_positions < sinks))
+    if query_documents is not None:
+        visible = visible & (query_documents == key_documents)
+    return visible if valid is None else visible & valid
 
 
 def _given_documents(
@@ -273,11 +300,13 @@ def _given_documents(
     return given_positions(name, documents, shape, axis, device)
 
 
-def _check_reach(name: str, reach: int | None) -> None:
+def _read_reach(name: str, reach: int | None) -> int | None:
+    """Refuse what is neither None nor a distance; none reaches further than `FARTHEST`."""
     if reach is None:
-        return
+        return None
     see = see_recipe("window")
     if not is_whole(reach):
         raise TypeError(f"{name} must be a whole number or None, got {describe_value(reach)}{see}")
     if reach < 0:
         raise ValueError(f"{name} must be at least 0, got {reach}{see}")
+    return min(reach, FARTHEST)

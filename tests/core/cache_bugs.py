@@ -80,8 +80,8 @@ def change_step(patch, change):
     reserve = KeyValueCache._reserve
 
     def changed(self, *given):
-        new, step = reserve(self, *given)
-        return new, change(self, new, step)
+        step, following, _ = reserve(self, *given)
+        return change(self, following.slots, step), following, None
 
     patch.setattr(KeyValueCache, "_reserve", changed)
 
@@ -96,13 +96,13 @@ def change_visible(patch, change):
 
 def change_mask(patch, change):
     """Change the arguments of the rule of what is visible."""
-    rule = cache_module.position_mask
+    rule = cache_module.see_positions
 
-    def changed(query_positions, key_positions, shape, **options):
+    def changed(query_positions, key_positions, **options):
         given = {"query_positions": query_positions, "key_positions": key_positions, **options}
-        return rule(shape=shape, **given | change(given))
+        return rule(**given | change(given))
 
-    patch.setattr(cache_module, "position_mask", changed)
+    patch.setattr(cache_module, "see_positions", changed)
 
 
 def change_new(patch, change):
@@ -132,11 +132,20 @@ def change_reorder(patch, change):
     reorder = KeyValueCache.reorder
 
     def changed(self, rows):
-        before = [(layer.keys, layer.values) for layer in self._layers], self._slots
+        before = self._state.layers, self._slots
         reorder(self, rows)
         change(self, torch.as_tensor(rows), *before)
 
     patch.setattr(KeyValueCache, "reorder", changed)
+
+
+def set_layers(cache, pairs):
+    """Replace the keys and values of all layers."""
+    cache._become(cache._state._replace(layers=tuple((keys, values) for keys, values in pairs)))
+
+
+def set_slots(cache, slots):
+    cache._become(cache._state._replace(slots=slots))
 
 
 def slots_of(step):
@@ -183,11 +192,16 @@ def positions_are_counted_from_the_number_of_stored_keys(patch):
 
 
 @bug
+def positions_need_not_go_up_from_step_to_step(patch):
+    patch.setattr(KeyValueCache, "_check_positions", lambda *_: None)
+
+
+@bug
 def the_slot_of_a_key_is_taken_for_its_position(patch):
     change_mask(
         patch,
         lambda given: {
-            "key_positions": torch.arange(given["key_positions"].shape[1]).expand_as(
+            "key_positions": torch.arange(given["key_positions"].shape[-1]).expand_as(
                 given["key_positions"]
             )
             - 1
@@ -240,8 +254,7 @@ def all_layers_share_one_cache(patch):
 
     def share(self, *given, **options):
         make(self, *given, **options)
-        for layer in self._layers:
-            layer.keys, layer.values = self._layers[0].keys, self._layers[0].values
+        set_layers(self, [self._state.layers[0]] * self.num_layers)
 
     patch.setattr(KeyValueCache, "__init__", share)
 
@@ -253,19 +266,18 @@ def freed_slots_keep_their_keys(patch):
 
 @bug
 def a_step_that_fails_stays(patch):
-    step = KeyValueCache.step
+    reserve, reserved = KeyValueCache._reserve, []
 
-    @contextmanager
-    def stay(self, *given, **options):
-        with step(self, *given, **options) as it:
-            following = self._next
-            try:
-                yield it
-            except BaseException:
-                self._slots = following
-                raise
+    def remember(self, *given):
+        reserved[:] = reserve(self, *given)
+        return reserved
 
-    patch.setattr(KeyValueCache, "step", stay)
+    def stay(self, step):
+        if self._state.step is step:
+            self._become(reserved[1])
+
+    patch.setattr(KeyValueCache, "_reserve", remember)
+    patch.setattr(KeyValueCache, "_give_up", stay)
 
 
 @bug
@@ -360,7 +372,7 @@ def padding_is_stored_as_a_token(patch):
 def the_mask_lacks_the_padding_of_the_past(patch):
     change_mask(
         patch,
-        lambda given: {"valid": given["valid"] | (torch.arange(given["valid"].shape[1]) == 0)},
+        lambda given: {"valid": given["valid"] | (torch.arange(given["valid"].shape[-1]) == 0)},
     )
 
 
@@ -383,7 +395,7 @@ def a_chunk_attends_to_its_future(patch):
         patch,
         lambda given: {
             "query_positions": given["query_positions"]
-            .amax(-1, keepdim=True)
+            .amax(-2, keepdim=True)
             .expand_as(given["query_positions"])
         },
     )
@@ -403,6 +415,17 @@ def a_token_cannot_attend_to_itself(patch):
         patch,
         lambda _, __, step: slots_of(step) != step.slots[:, None, :, None],
     )
+
+
+@bug
+def the_last_document_is_forgotten(patch):
+    reserve = KeyValueCache._reserve
+
+    def forget(self, num_tokens, positions, valid, documents):
+        documents = torch.zeros(num_tokens).long() if documents is None else documents
+        return reserve(self, num_tokens, positions, valid, documents)
+
+    patch.setattr(KeyValueCache, "_reserve", forget)
 
 
 @bug
@@ -426,7 +449,7 @@ def the_window_has_one_key_too_few(patch):
 @bug
 def a_single_query_ignores_the_window(patch):
     def without(given):
-        single = given["query_positions"].shape[-1] == 1
+        single = given["query_positions"].shape[-2] == 1
         return {"window": None if single else given["window"]}
 
     change_mask(patch, without)
@@ -437,7 +460,7 @@ def keys_are_evicted_before_queries_attend(patch):
     def after_eviction(cache, new, step):
         if cache.window is None:
             return new.valid[:, None, None, : step.visible.shape[-1]]
-        left, _ = new.evict(cache.window, cache.sinks, cache.max_rewind)
+        left = new.evict(cache.window, cache.sinks, cache.max_rewind)
         return left.valid[:, None, None, : step.visible.shape[-1]]
 
     change_visible(patch, after_eviction)
@@ -448,11 +471,11 @@ def the_newest_key_is_evicted(patch):
     evict = Slots.evict
 
     def newest(slots, *rule):
-        left, leaves = evict(slots, *rule)
-        if not leaves.any():
-            return left, leaves
-        last = slots.is_last()
-        return left._replace(valid=left.valid & ~last), leaves | last
+        left = evict(slots, *rule)
+        if torch.equal(left.valid, slots.valid):
+            return left
+        last = slots.order == slots.counts[:, None] - 1
+        return left._replace(valid=left.valid & ~last)
 
     patch.setattr(Slots, "evict", newest)
 
@@ -491,8 +514,7 @@ def sinks_are_evicted(patch):
 def keys_are_not_reordered_with_the_beams(patch):
     def keep(cache, rows, layers, _):
         same = torch.arange(len(rows)) % layers[0][0].shape[0]
-        for layer, (keys, values) in zip(cache._layers, layers, strict=True):
-            layer.keys, layer.values = keys[same], values[same]
+        set_layers(cache, [(keys[same], values[same]) for keys, values in layers])
 
     change_reorder(patch, keep)
 
@@ -503,8 +525,7 @@ def beams_are_reordered_on_the_axis_of_heads(patch):
         same = torch.arange(len(rows)) % layers[0][0].shape[0]
         heads = torch.arange(layers[0][0].shape[1])
         heads = rows[heads % len(rows)] % len(heads)
-        for layer, (keys, values) in zip(cache._layers, layers, strict=True):
-            layer.keys, layer.values = keys[same][:, heads], values[same][:, heads]
+        set_layers(cache, [(k[same][:, heads], v[same][:, heads]) for k, v in layers])
 
     change_reorder(patch, wrong_axis)
 
@@ -513,7 +534,7 @@ def beams_are_reordered_on_the_axis_of_heads(patch):
 def lengths_are_not_reordered_with_the_beams(patch):
     def keep(cache, rows, _, slots):
         same = torch.arange(len(rows)) % len(slots.counts)
-        cache._slots = type(slots)(*(it[same] for it in slots))
+        set_slots(cache, type(slots)(*(it[same] for it in slots)))
 
     change_reorder(patch, keep)
 
@@ -524,11 +545,8 @@ def rejected_drafts_stay_visible(patch):
 
     def stay(self, counts):
         before = self._slots
-        vectors = [(layer.keys.clone(), layer.values.clone()) for layer in self._layers]
         rewind(self, counts)
-        self._slots = self._slots._replace(valid=before.valid)
-        for layer, (keys, values) in zip(self._layers, vectors, strict=True):
-            layer.keys, layer.values = keys, values
+        set_slots(self, self._slots._replace(valid=before.valid))
 
     patch.setattr(KeyValueCache, "rewind", stay)
 
@@ -552,8 +570,7 @@ def a_copy_is_an_alias(patch):
 
     def alias(self):
         other = copied(self)
-        for mine, its in zip(self._layers, other._layers, strict=True):
-            its.keys, its.values = mine.keys, mine.values
+        set_layers(other, self._state.layers)
         return other
 
     patch.setattr(KeyValueCache, "copy", alias)
@@ -578,8 +595,8 @@ def a_loaded_state_is_an_alias(patch):
 
     def alias(self, state):
         load(self, state)
-        for i, layer in enumerate(self._layers):
-            layer.keys, layer.values = state[f"keys.{i}"], state[f"values.{i}"]
+        names = [(f"keys.{i}", f"values.{i}") for i in range(self.num_layers)]
+        set_layers(self, [(state[keys], state[values]) for keys, values in names])
 
     patch.setattr(KeyValueCache, "load_state_dict", alias)
 

@@ -232,8 +232,9 @@ class Driver:
             assert_equal(now(), then)
 
     def compare_memory(self, rules, valid):
-        """Free slots are zeros, and a cache that grows has at most twice the slots it needed."""
-        cache = self.cache
+        """Free slots are zeros, or are cleared next; what grows has at most twice what it needs."""
+        cache, written = self.cache, self.cache._state.written
+        free = ~valid if written is None else ~(valid | written)
         if rules.max_length is not None:
             assert cache.num_slots == rules.max_length + 1
         else:
@@ -245,7 +246,7 @@ class Driver:
             layer = cache.layer(number)
             for vectors in (layer.keys, layer.values):
                 assert vectors.shape == shape
-                assert not vectors.transpose(1, 2)[~valid].any(), "a free slot is not zero"
+                assert not vectors.transpose(1, 2)[free].any(), "a free slot is not zero"
         assert cache.nbytes == 8 * 2 * self.config.num_layers * torch.Size(shape).numel()
 
 
@@ -292,13 +293,14 @@ def maybe(strategy):
     return st.none() | strategy
 
 
+HUGE = st.sampled_from([2**63 - 1, 2**64])
 CONFIGS = st.builds(
     Config,
     rules=st.builds(
         Rules,
-        window=maybe(st.integers(1, 5)),
-        sinks=st.integers(0, 2),
-        max_rewind=st.integers(0, 3),
+        window=maybe(st.integers(1, 5) | st.integers(1, 5) | HUGE),
+        sinks=st.integers(0, 2) | st.integers(0, 2) | HUGE,
+        max_rewind=st.integers(0, 3) | st.integers(0, 3) | HUGE,
         max_length=maybe(st.integers(6, 24)),
     ),
     num_layers=st.integers(1, 2),
@@ -360,18 +362,32 @@ class CacheMachine(RuleBasedStateMachine):
             positions.append((start + steps).tolist())
         self.driver.step(num_tokens, None, positions)
 
-    @rule(data=st.data(), num_tokens=numbers_of_tokens, junk=st.sampled_from([*JUNK]))
-    def step_anywhere(self, data, num_tokens, junk):
-        """Padding, positions and documents without any order."""
-        real = for_tokens(data.draw, st.booleans(), self.driver.batch, num_tokens)
-        positions = for_tokens(data.draw, st.integers(-1, 12), self.driver.batch, num_tokens)
-        documents = for_tokens(data.draw, st.integers(0, 1), self.driver.batch, num_tokens)
+    @rule(
+        data=st.data(),
+        num_tokens=numbers_of_tokens,
+        junk=st.sampled_from([*JUNK]),
+        least=st.sampled_from([0, 0, 0, -1, -20]),
+        has_documents=st.booleans(),
+    )
+    def step_in_any_order(self, data, num_tokens, junk, least, has_documents):
+        """Padding, documents and positions without any order, equal or not above the last."""
+        batch, drawn = self.driver.batch, data.draw
+        real = for_tokens(drawn, st.booleans(), batch, num_tokens)
+        offsets = for_tokens(drawn, st.integers(least, 6), batch, num_tokens)
+        rows = zip(
+            self.driver.oracle.next_positions(),
+            self.driver.for_each_row(offsets, num_tokens),
+            strict=True,
+        )
+        positions = [[start + it for it in row] for start, row in rows]
+        documents = for_tokens(drawn, st.integers(0, 1), batch, num_tokens)
+        documents = documents if has_documents else None
         self.driver.step(num_tokens, real, positions, documents, junk=junk)
 
     @rule(data=st.data(), num_tokens=numbers_of_tokens)
     def packed_texts(self, data, num_tokens):
         """Each row begins another text at position 0."""
-        document = data.draw(st.integers(0, 3))
+        document = data.draw(st.integers(0, 9))
         positions = [*range(num_tokens)]
         self.driver.step(num_tokens, None, positions, [document] * num_tokens)
 

@@ -96,20 +96,25 @@ class Oracle:
         return [token for token in self.rows[row] if not token.is_evicted]
 
     def next_positions(self):
-        return [tokens[-1].position + 1 if tokens else 0 for tokens in self.rows]
+        """One more than the highest position in the document of each row's last token."""
+        return [
+            max((it.position for it in tokens if it.document == tokens[-1].document), default=-1)
+            + 1
+            for tokens in self.rows
+        ]
 
     # A step
 
     def place(self, real, positions=None, documents=None):
         """Return the real tokens of each row, each with its position and its document."""
         places = []
-        for row, tokens in enumerate(self.rows):
-            start = tokens[-1].position + 1 if tokens else 0
+        for row, start in enumerate(self.next_positions()):
+            last_document = self.rows[row][-1].document if self.rows[row] else 0
             indices = [i for i, is_real in enumerate(real[row]) if is_real]
             at = range(start, start + len(indices))
             if positions is not None:
                 at = [positions[row][i] for i in indices]
-            of = [0 if documents is None else documents[row][i] for i in indices]
+            of = [last_document if documents is None else documents[row][i] for i in indices]
             places.append([Place(*it) for it in zip(indices, at, of, strict=True)])
         return places
 
@@ -120,7 +125,8 @@ class Oracle:
             if self.rules.max_length is not None and stored + len(new) > self.rules.max_length:
                 return True
             for place in new:
-                if place.position < 0 or self.has_lost(row, place.position, place.document):
+                seen_by = [it for it in self.rows[row] if it.document == place.document]
+                if place.position < 0 or any(it.position >= place.position for it in seen_by):
                     return True
         return False
 
@@ -138,6 +144,8 @@ class Oracle:
         for row, new in enumerate(places):
             history = self.rows[row]
             tokens = [Token(place.position, place.document) for place in new]
+            # So what was computed before is what the whole text gives.
+            assert not any(self.sees(early, late) for early in history for late in tokens)
             history.extend(tokens)
             vectors = [inputs[row][place.index] for place in new]
             for number, layer in enumerate(self.layers):
@@ -198,7 +206,9 @@ class Oracle:
                 return True
             if any(token.is_evicted for token in tokens[len(left) :]):
                 return True
-            if self.has_lost(row, left[-1].position + 1, left[-1].document):
+            document = left[-1].document
+            highest = max(token.position for token in left if token.document == document)
+            if self.has_lost(row, highest + 1, document):
                 return True
         return False
 

@@ -4,7 +4,12 @@ Random schedules of everything that it can do are in `test_cache_schedules.py`.
 """
 
 import math
+import pickle
 import re
+import sys
+from copy import deepcopy
+from itertools import count
+from pathlib import Path
 
 import pytest
 import torch
@@ -110,6 +115,24 @@ def test_cached_outputs_and_weights_of_each_head_are_those_of_the_whole_text(kee
         start += count
 
 
+def test_a_row_goes_on_in_the_document_of_its_last_token():
+    layer, cache, x = make_layer(), make_cache(), random_vectors(5)
+    documents = torch.tensor([[0, 0, 1], [4, 4, 7]])
+    valid = torch.tensor([[True, True, True], [True, True, False]])
+    outputs = []
+    steps = {"valid": valid, "documents": documents}, {}, {}
+    for part, given in zip(x.split([3, 1, 1], dim=1), steps, strict=True):
+        with cache.step(part.shape[1], **given):
+            outputs.append(layer(part, part, part, cache=cache.layer(0)))
+    whole = torch.tensor([[0, 0, 1, 1, 1], [4, 4, -1, 4, 4]])  # -1 is padding
+    mask = (whole[:, :, None] == whole[:, None]).tril()
+    positions = torch.tensor([[0, 1, 2, 3, 4], [0, 1, 2, 2, 3]])
+    expected = layer(x, x, x, mask=mask, positions=positions)
+    real = whole >= 0
+    assert torch.allclose(torch.cat(outputs, 1)[real], expected[real], atol=TOLERANCE)
+    assert cache.documents[cache.valid].tolist() == [0, 0, 1, 1, 1, 4, 4, 4, 4]
+
+
 # Keys of another text
 
 
@@ -145,6 +168,7 @@ def test_projected_keys_of_another_text_give_what_the_layer_gives(keep_weights, 
 ones = torch.ones
 KEYS = ones(2, NUM_KV_HEADS, 1, HEAD_SIZE).double()
 X = random_vectors(1)
+GRADIENT = ones(1, requires_grad=True).double()
 
 BAD_CACHES = [
     ({"num_layers": 0}, ValueError, "num_layers must be at least 1, got 0"),
@@ -156,6 +180,14 @@ BAD_CACHES = [
     ({"sinks": None}, TypeError, "sinks must be a whole number, got None"),
     ({"max_rewind": -2}, ValueError, "max_rewind must be at least 0, got -2"),
     ({"max_rewind": 1.5}, TypeError, "max_rewind must be a whole number, got 1.5"),
+    ({"max_length": sys.maxsize}, ValueError, ": without max_length the cache grows"),
+    ({"batch": 2**64}, ValueError, "the sizes must give fewer than 2**60 numbers, got 5"),
+    ({"dtype": torch.long}, TypeError, "dtype must be floating-point, as keys and values are, got"),
+    ({"dtype": torch.cfloat}, TypeError, "dtype must be floating-point, as keys and values are, g"),
+    ({"dtype": "float32"}, TypeError, "dtype must be a dtype such as torch.float32, got 'float32'"),
+    ({"device": "gpu"}, ValueError, "device must be one that torch can use here, got 'gpu'"),
+    ({"device": "cpu:x"}, ValueError, "device must be one that torch can use here, got 'cpu:x'"),
+    ({"device": "meta"}, ValueError, "device must be one that stores numbers, got meta"),
 ]
 
 
@@ -257,13 +289,28 @@ BAD_CALLS = {
     "positions, negative": (
         step_with(2, positions=torch.tensor([3, -1])),
         ValueError,
-        "positions of real tokens must be at least 0, got -1",
+        "positions of real tokens must be at least 0 and at most 2**62, got -1",
     ),
-    "positions, evicted": (
+    "positions, negative, documents": (
+        step_with(1, positions=torch.tensor([-1]), documents=torch.tensor([5])),
+        ValueError,
+        "positions of real tokens must be at least 0 and at most 2**62, got -1",
+    ),
+    "positions, huge": (
+        step_with(1, positions=torch.tensor([2**63 - 1])),
+        ValueError,
+        "positions of real tokens must be at least 0 and at most 2**62, got 9223372036854775807",
+    ),
+    "positions, equal": (
         step_with(1, positions=torch.tensor([[3], [2]])),
         ValueError,
-        "positions must be at least 3 in row 1, whose earlier keys the window of 2 has evicted, "
-        "got 2",
+        "positions must be at least 3 in row 1, as earlier tokens of document 0 have not seen this "
+        "one, got 2: rewind first to replace tokens",
+    ),
+    "positions, from 0 again": (
+        step_with(2, positions=torch.arange(2)),
+        ValueError,
+        "positions must be at least 3 in row 0, as earlier tokens of document 0",
     ),
     "documents, fractions": (
         step_with(1, documents=ones(1)),
@@ -340,7 +387,16 @@ BAD_CALLS = {
             "reorder": lambda it: it.reorder([0, 1]),
             "copy": lambda it: it.copy(),
             "state_dict": lambda it: it.state_dict(),
+            "load_state_dict": lambda it: it.load_state_dict({}),
         }.items()
+    },
+    **{
+        f"{name} within a step": (
+            within(change),
+            RuntimeError,
+            "copy must be called after the open",
+        )
+        for name, change in {"deepcopy": deepcopy, "pickle": pickle.dumps}.items()
     },
     "rewind, too many": (
         lambda it: it.rewind([0, 4]),
@@ -356,7 +412,7 @@ BAD_CALLS = {
         lambda it: it.rewind([0, 1]),
         ValueError,
         "counts must leave row 1 the window of 2 that its next token sees, whose first keys are "
-        "evicted, got 1 with max_rewind=0",
+        "evicted, got 1 with max_rewind=0, counted from the most tokens that the row has had",
     ),
     "rewind, shape": (
         lambda it: it.rewind([0, 0, 0]),
@@ -371,7 +427,12 @@ BAD_CALLS = {
     "rewind, nothing": (
         lambda it: it.rewind(None),
         TypeError,
-        "counts must be whole numbers, got None",
+        "counts must be whole numbers of at most 64 bits, got None",
+    ),
+    "rewind, huge": (
+        lambda it: it.rewind(2**64),
+        TypeError,
+        "counts must be whole numbers of at most 64 bits, got 18446744073709551616",
     ),
     "rewind, booleans": (
         lambda it: it.rewind([True, False]),
@@ -401,7 +462,7 @@ BAD_CALLS = {
     "reorder, text": (
         lambda it: it.reorder("01"),
         TypeError,
-        "rows must be whole numbers, got '01'",
+        "rows must be whole numbers of at most 64 bits, got '01'",
     ),
     "repeat": (lambda it: it.repeat(0), ValueError, "count must be at least 1, got 0"),
     "state, names": (
@@ -430,6 +491,32 @@ BAD_CALLS = {
         ValueError,
         "state['keys.0'] must have shape (2, 2, 6, 4) of torch.float64, got (2, 2, 6, 4) of",
     ),
+    "state, none": (
+        lambda it: it.load_state_dict(None),
+        TypeError,
+        "state must be a dict, as state_dict returns it, got NoneType",
+    ),
+    "state, numbers": (
+        lambda it: it.load_state_dict([1]),
+        TypeError,
+        "state must be a dict, as state_dict returns it, got list",
+    ),
+    "state, other names": (
+        lambda it: it.load_state_dict({1: KEYS}),
+        ValueError,
+        "state must have the names of this cache, got others: ['1', 'keys.0', ",
+    ),
+    "state, meta": (
+        load(rule=torch.tensor([2, 0], device="meta")),
+        ValueError,
+        "state['rule'] must hold numbers to be used on cpu, got a meta tensor",
+    ),
+    "state, negative": (
+        load(**{"slots.counts": torch.tensor([3, -1])}),
+        ValueError,
+        "state['slots.counts'] must be 3 in row 1, after the order of its last token, got -1",
+    ),
+    "state, too many": (load(**{"slots.counts": torch.tensor([4, 3])}), ValueError, "got 4"),
     "state, list": (
         load(**{"slots.valid": [[True]]}),
         TypeError,
@@ -505,12 +592,6 @@ BAD_CALLS = {
         TypeError,
         "keys must have the dtype of queries, torch.float64, got torch.float32",
     ),
-    "cross, append": (
-        lambda _: CROSS.append(KEYS, KEYS),
-        RuntimeError,
-        "the keys of a CrossCache must stay as they are, got keys to append, (2, 2, 1, 4), and "
-        "values, (2, 2, 1, 4)",
-    ),
     "cross, axes": (
         lambda _: CrossCache(KEYS[0], KEYS),
         ValueError,
@@ -564,15 +645,192 @@ def test_a_layer_that_learns_can_use_a_cache_without_gradients():
         assert layer(X, X, X, cache=cache.layer(0)).isfinite().all()
 
 
-def test_autocast_to_another_dtype_than_the_cache_has_is_refused():
-    layer, cache, x = make_layer(torch.float32), make_cache(dtype=torch.float32), X.float()
-    rule = "keys must have the cache's dtype, torch.float32, got torch.bfloat16"
+@with_and_without_weights
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("max_length", [None, 300])
+def test_under_autocast_a_cache_keeps_its_dtype(dtype, max_length, keep_weights):
+    layer = make_layer(torch.float32, keep_weights=keep_weights)
+    cache, x = make_cache(dtype=dtype, max_length=max_length), random_vectors(200).float()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outputs = []
+        for part in x.split([190, 3, 1, 1, 5], dim=1):
+            with cache.step(part.shape[1], valid=torch.ones(part.shape[1]).bool()):
+                outputs.append(layer(part, part, part, cache=cache.layer(0)))
+    assert cache.layer(0).keys.dtype == dtype
+    assert (torch.cat(outputs, 1) - layer(x, x, x, causal=True)).abs().max() < 0.05
+
+
+def test_autocast_leaves_float64_as_it_is_and_so_does_a_cache():
+    layer, cache, x = make_layer(torch.float32), make_cache(), X.float()
+    rule = "keys must have the cache's dtype, torch.float64, got torch.bfloat16"
     with pytest.raises(TypeError, match=rule), torch.autocast("cpu", torch.bfloat16), cache.step(1):
         layer(x, x, x, cache=cache.layer(0))
-    cache = make_cache(dtype=torch.bfloat16)
-    with torch.autocast("cpu", torch.bfloat16), cache.step(1):
-        output = layer(x, x, x, cache=cache.layer(0))
-    assert torch.allclose(output.float(), layer(x, x, x, causal=True), atol=5e-2)
+
+
+# Inference mode: what is made in it must not be written into outside of it.
+
+
+def start():
+    cache = make_cache(num_layers=2)
+    append_ones(cache, 3)
+    return cache
+
+
+IN_INFERENCE_MODE = {
+    "made": lambda _: start(),
+    "filled": lambda cache: append_ones(cache, 3),
+    "grown": lambda cache: append_ones(cache, 17),
+    "reordered": lambda cache: cache.reorder([1, 0]),
+    "copied": deepcopy,
+    "loaded": lambda cache: cache.load_state_dict(cache.state_dict()),
+    "unpickled": lambda cache: pickle.loads(pickle.dumps(cache)),  # noqa: S301 - our own
+}
+
+
+def fail_within(cache, num_tokens, use):
+    """Take a step that fails after the first layer has been used."""
+    with cache.step(num_tokens):
+        use(cache.layer(0))
+        raise ArithmeticError
+
+
+def append_vectors(layer):
+    layer.append(KEYS, KEYS)
+
+
+@pytest.mark.parametrize("change", IN_INFERENCE_MODE.values(), ids=IN_INFERENCE_MODE)
+@pytest.mark.parametrize("go_on", ["a step", "a rewind", "a failing step"])
+def test_a_cache_from_inference_mode_goes_on_without_it(change, go_on):
+    cache = start()
+    with torch.inference_mode():
+        cache = change(cache) or cache
+    length = int(cache.lengths[0])
+    with torch.no_grad():
+        if go_on == "a rewind":
+            cache.rewind(1)
+            length -= 1
+        if go_on == "a failing step":
+            with pytest.raises(ArithmeticError) as raised:
+                fail_within(cache, 1, append_vectors)
+            assert raised.value.__context__ is None
+        append_ones(cache, 2)
+    assert cache.lengths.tolist() == [length + 2] * 2
+    assert cache.layer(1).keys.sum() == (length + 2) * KEYS.numel()
+
+
+def test_what_a_failing_step_has_stored_does_not_reach_the_next_one():
+    layer, cache, x = make_layer(), make_cache(), random_vectors(4)
+    with cache.step(2):
+        layer(x[:, :2], x[:, :2], x[:, :2], cache=cache.layer(0))
+    nothing = torch.full((2, 5, HIDDENS), math.nan).double()
+    with pytest.raises(ArithmeticError):
+        fail_within(cache, 5, lambda stored: layer(nothing, nothing, nothing, cache=stored))
+    with cache.step(2):
+        output = layer(x[:, 2:], x[:, 2:], x[:, 2:], cache=cache.layer(0))
+    assert torch.allclose(output, layer(x, x, x, causal=True)[:, 2:], atol=TOLERANCE)
+    assert not cache.layer(0).keys.isnan().any()
+
+
+# Interrupts
+
+
+TRACED = {"cache.py", "slots.py", "contextlib.py"}
+
+
+def interrupt_at(line, change, cache):
+    """Make a change, and raise KeyboardInterrupt before the n-th line of it; say whether it did."""
+    lines = count(1)
+
+    def trace(frame, event, _):
+        if Path(frame.f_code.co_filename).name not in TRACED:
+            return None
+        if event == "line" and next(lines) == line:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        change(cache)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def is_same(state, other):
+    """Whether two caches hold the same; one of them may have more free slots."""
+    for name, it in state.items():
+        if name == "rule":
+            continue
+        now, then = it, other[name]
+        if it.dim() > 1:
+            axis = 1 if it.dim() == 2 else 2
+            size = min(it.shape[axis], then.shape[axis])
+            rest = [part.narrow(axis, size, part.shape[axis] - size) for part in (now, then)]
+            if any(part.any() for part in rest):
+                return False
+            now, then = now.narrow(axis, 0, size), then.narrow(axis, 0, size)
+        if now.shape != then.shape or not torch.equal(now, then):
+            return False
+    return True
+
+
+def fail(cache):
+    with pytest.raises(ArithmeticError):
+        fail_within(cache, 1, append_vectors)
+
+
+CHANGES = {
+    "step": step_with(2),
+    "step with padding": step_with(2, valid=torch.tensor([[True, True], [False, True]])),
+    "step that grows": step_with(20),
+    "step that fails": fail,
+    "rewind": lambda cache: cache.rewind([2, 1]),
+    "reorder": lambda cache: cache.reorder([1, 0, 1]),
+    "copy": lambda cache: cache.copy(),
+    "save": lambda cache: cache.state_dict(),
+}
+
+
+@pytest.mark.few(9)
+@pytest.mark.parametrize("window", [None, 4])
+@pytest.mark.parametrize("name", [*CHANGES, "load"])
+def test_a_change_interrupted_at_any_line_is_made_or_not(name, window):
+    start, x = make_cache(num_layers=2, window=window, max_rewind=3), random_vectors(7)
+    for part in x.split([3, 4], dim=1):
+        with start.step(part.shape[1], valid=torch.arange(part.shape[1]) > 0):
+            for i in range(2):
+                make_layer()(part, part, part, cache=start.layer(i))
+    loaded = start.copy()
+    loaded.reorder([1, 1])
+    append_ones(loaded, 1)
+    loaded = loaded.state_dict()
+    change = CHANGES.get(name, lambda cache: cache.load_state_dict(loaded))
+
+    def make():
+        cache = start.copy()
+        cache.rewind(1)  # leaves something that the next change must clear
+        return cache
+
+    old, changed = make(), make()
+    change(changed)
+    for cache in (old, changed):
+        append_ones(cache, 2)
+    goes_on = [old.state_dict(), changed.state_dict()]
+    for line in count(1):
+        cache = make()
+        if not interrupt_at(line, change, cache):
+            break
+        assert cache.open_step is None, line
+        for i, pair in enumerate(cache._state.layers):
+            layer = cache.layer(i)
+            assert (layer.keys, layer.values, layer.open_step) == (*pair, None), line
+        append_ones(cache, 2)
+        found = cache.state_dict()
+        assert any(is_same(found, state) for state in goes_on), line
+    assert line > 20
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
@@ -602,6 +860,11 @@ def test_a_cache_whose_growth_fails_holds_what_it_held(error, fails_at, monkeypa
 # Copies, dtypes, memory
 
 
+def tensors_of(cache):
+    state = cache._state
+    return [*state.slots, *(it for pair in state.layers for it in pair)]
+
+
 def test_copies_and_states_share_no_memory():
     cache = make_cache(num_layers=2)
     append_ones(cache, 3)
@@ -609,16 +872,26 @@ def test_copies_and_states_share_no_memory():
     loaded = make_cache(num_layers=2)
     loaded.load_state_dict(state)
     holders = [cache, cache.copy(), loaded]
-    tensors = [*state.values()]
-    for holder in holders:
-        tensors += [it for layer in holder._layers for it in (layer.keys, layer.values)]
-        tensors += [*holder._slots]
-    addresses = {it.untyped_storage().data_ptr() for it in tensors}
-    shared = {it.untyped_storage().data_ptr() for it in cache._slots}
-    assert len(addresses) == len(tensors) - len(cache._slots) + len(shared)
+    storages = [
+        {it.untyped_storage().data_ptr() for it in tensors}
+        for tensors in ([*state.values()], *map(tensors_of, holders))
+    ]
+    assert len(set().union(*storages)) == sum(map(len, storages))
     for holder in holders:
         append_ones(holder, 2)
         assert holder.lengths.tolist() == [5, 5]
+
+
+def test_a_state_whose_tensors_need_gradients_is_loaded_without():
+    cache, loaded = make_cache(), make_cache()
+    append_ones(cache, 3)
+    state = cache.state_dict()
+    loaded.load_state_dict(
+        {name: it + 0.0 * GRADIENT if it.dim() > 2 else it for name, it in state.items()}
+    )
+    assert_unchanged(loaded.copy(), state)
+    append_ones(loaded, 1)
+    assert not loaded.layer(0).keys.requires_grad
 
 
 def test_a_cache_in_bfloat16_gives_what_the_whole_text_gives():

@@ -5,6 +5,7 @@ the weekly run with the newest torch detects a change.
 """
 
 import math
+import sys
 
 import pytest
 import torch
@@ -27,6 +28,7 @@ from attnbook.masking.interop import (
 from tests.masking.mask_rules import ALONE, EVERY, JOINS
 
 BATCH, HEADS, SIZE, WIDTH = 2, 3, 5, 12
+NO_LIMIT = MaskRules(5, 7, start=1, back=sys.maxsize, ahead=2**64)
 
 
 def numbers(*shape, seed=3, dtype=torch.float64):
@@ -100,7 +102,7 @@ def seen(rules):
 
 
 def test_the_mask_agrees_with_the_rules_for_each_pair():
-    for rules in EVERY:
+    for rules in [*EVERY, NO_LIMIT]:
         assert torch.equal(rules.visible(), seen(rules)), rules
 
 
@@ -255,7 +257,7 @@ def test_an_encoder_layer_gives_its_bias_or_nan_in_empty_rows(num_heads, row, tr
 
 
 def test_a_mask_mod_agrees_with_the_rules_for_each_pair(device, sample):
-    for rules in sample:
+    for rules in [*sample, NO_LIMIT]:
         mask_mod = for_flex_attention(rules, device)
         mask = create_mask(mask_mod, None, None, rules.num_queries, rules.num_keys, device)
         assert torch.equal(mask[0, 0].cpu(), seen(rules)), rules

@@ -1,6 +1,7 @@
 """Rules that say which positions may attend to which, each against a loop over pairs."""
 
 import itertools
+import sys
 
 import pytest
 import torch
@@ -102,12 +103,16 @@ def rows(draw, shape, most):
     return given, lists
 
 
+HUGE = st.sampled_from([sys.maxsize, 2**63, 2**64])  # what people write for "no limit"
+
+
 @given(st.data())
 def test_masks_of_given_positions_agree_with_a_loop(data):
     shape = data.draw(shapes(ordered=False))
     (q, k), (of_queries, of_keys) = data.draw(rows(shape, 9))
-    back, ahead = (data.draw(st.none() | st.integers(0, 4)) for _ in range(2))
-    window, sinks = data.draw(st.none() | st.integers(1, 5)), data.draw(st.integers(0, 3))
+    back, ahead = (data.draw(st.none() | st.integers(0, 4) | HUGE) for _ in range(2))
+    window = data.draw(st.none() | st.integers(1, 5) | HUGE)
+    sinks = data.draw(st.integers(0, 3) | HUGE)
     (dq, dk), (documents_q, documents_k) = data.draw(rows(shape, 2))
     valid = [[data.draw(st.booleans()) for _ in range(shape[-1])] for _ in range(shape[0])]
     first = shape[-1] - shape[-2]  # the loop counts queries from there

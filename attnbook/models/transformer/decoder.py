@@ -385,8 +385,8 @@ class Decoder(nn.Module):
             seed: of what is drawn; None takes the global random state.
             beams: how many likely texts are followed to find the likeliest; 1 follows one.
             stop: a text ends early with these symbols, which are part of it.
-            report: is called with the share of the symbols that are written; by default a
-                terminal shows a bar after two seconds.
+            report: is called with the share of the work that is done, 1 at the end; by default
+                a terminal shows a bar after two seconds.
 
         Returns:
             The texts with what was added.
@@ -405,6 +405,8 @@ class Decoder(nn.Module):
         """
         check_size("beams", beams)
         check_flag("cache", cache)
+        if report is not None and not callable(report):
+            raise TypeError(f"report must be None or a function of one number, got {report!r}")
         sampling = check_sampling(temperature, top_k, top_p)
         if beams > 1 and temperature > 0:
             raise ValueError(f"temperature must be 0 with beams={beams}, got {temperature}")

@@ -245,7 +245,7 @@ def sample(
         for row, tokens in zip(written, new, strict=True):
             row.extend(tokens)
         new = [[] if ends(row) else tokens for row, tokens in zip(written, new, strict=True)]
-        report((step + 1) / count)
+        report((step + 1) / count if any(new) else 1.0)
         if not any(new):
             break
     return written
@@ -283,7 +283,7 @@ def search(
         new = [[] if beam.ended else beam.tokens[-1:] for beam in beams]
         rows = iter(range(len(beams)))
         groups = [[beam._replace(row=next(rows)) for beam in group] for group in groups]
-        report((step + 1) / count)
+        report((step + 1) / count if any(new) else 1.0)
         if not any(new):
             break
     return [group[0].tokens for group in groups]

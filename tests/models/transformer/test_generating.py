@@ -65,7 +65,10 @@ def test_given_positions_are_encoded_and_say_what_comes_first():
     cache = model.make_cache(2)
     with cache.step(2, positions=order[:2]):  # a step that the caller opens
         model(tokens[:, order[:2]], cache=cache)
-    assert cache.next_positions.tolist() == [1, 1]
+    assert cache.next_positions.tolist() == [
+        4,
+        4,
+    ]  # after position 3, which is not the last token's
     assert cache.positions[cache.valid].tolist() == [3, 0, 3, 0]
 
 
@@ -99,6 +102,20 @@ def test_positions_are_given_once_where_a_step_is_open():
     with pytest.raises(ValueError, match=message), cache.step(1):
         model(torch.tensor([[SPECIAL]]), positions=torch.tensor([0]), cache=cache)
     assert cache.lengths.tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_model_writes_under_autocast_with_a_cache_what_it_writes_without(dtype):
+    model = make_model().float()
+    with torch.autocast("cpu", dtype=dtype):
+        texts = model.write(TEXTS, 9)
+        assert texts == model.generate(TEXTS, 9, cache=False)
+        tokens, cache = torch.tensor([LETTERS.encode("abcabcd")]), model.make_cache(1)
+        with torch.no_grad():
+            parts = [model(part, cache=cache) for part in tokens.split([4, 1, 2], dim=1)]
+    assert cache.layer(0).keys.dtype == torch.float32
+    scores = model(tokens)
+    assert (torch.cat(parts, dim=1) - scores).abs().max() < 0.05 * scores.abs().max()
 
 
 # Ways of choosing
@@ -220,6 +237,7 @@ REFUSED = {
         ("x", "^stop must be None or .* of the vocabulary, got 'x'"),
         (3, "^stop must be None or .* must be a string, got int"),
     ],
+    "report": [("x", "report must be None or a function of one number, got 'x'")],
 }
 
 
@@ -279,10 +297,16 @@ def test_a_bar_is_drawn_on_a_terminal_where_it_takes_longer_than_two_seconds(mon
 
 def test_a_report_gets_the_share_of_all_texts(monkeypatch):
     monkeypatch.setattr("attnbook.models.transformer.decoder.BATCH", 3)
+    model = make_model()
     for way in ({}, {"beams": 2}):
         shares = []
-        make_model().generate(TEXTS, 2, report=shares.append, **way)
+        model.generate(TEXTS, 2, report=shares.append, **way)
         assert shares == [3 / 8, 6 / 8, 7 / 8, 1.0]
+        # The first symbol that each text gets ends all of them.
+        shares, text = [], TEXTS[:1]
+        stop = model.generate(text, 1, **way)[0][-1]
+        model.generate(text, 9, stop=stop, report=shares.append, **way)
+        assert shares[-1] == 1.0, way
 
 
 # Speculative decoding
