@@ -28,7 +28,7 @@ import torch
 import attnbook
 from attnbook.timing import Program, race
 from tools import ROOT, interrupts
-from tools.bench import decoding, grouped, interaction, layers, lighthouse, pages, python
+from tools.bench import decoding, grouped, interaction, layers, lighthouse, pages, plain, python
 from tools.bench.cases import textbook_additive, textbook_dot
 from tools.bench.plot import plot
 from tools.bench.results import (
@@ -103,6 +103,7 @@ ROWS: dict[str, Callable[[Report], Result]] = {
     **layers.rows(),
     "grouped": without_progress(grouped.grouped_row),
     **{name: without_progress(row) for name, row in decoding.rows().items()},
+    **{name: without_progress(row) for name, row in plain.rows().items()},
     **{name: without_progress(row) for name, row in pages.rows().items()},
     "page-repaint": without_progress(interaction.repaint_row),
     "page-hands": without_progress(interaction.response_row),
