@@ -17,6 +17,7 @@ from attnbook.checks import (
     see_recipe,
 )
 from attnbook.fused.fallback import all_finite, is_untouched, may_read_values
+from attnbook.fused.on_demand import WeightsOnDemand
 from attnbook.fused.softmax import fast_weigh
 from attnbook.fused.when_faster import fast_weigh_pays
 from attnbook.masking.lengths import is_recording, unwrap
@@ -60,7 +61,7 @@ class Attention(ExplainedModule):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.keep_weights = keep_weights
-        self._attention_weights: Tensor | None = None
+        self._attention_weights: Tensor | WeightsOnDemand | None = None
 
     def score(
         self,
@@ -153,8 +154,13 @@ class Attention(ExplainedModule):
         """Replace hidden vectors: their gradient is 0 times what they hold, and may be NaN."""
         # A program recorded without gradients may compute gradients later.
         learns = torch.is_grad_enabled() or is_recording()
-        visible = visible if learns else None
+        if visible is None or not learns or self._stays_finite(queries, keys):
+            return queries, keys
         return replace_hidden(queries, keys, visible, from_first)
+
+    def _stays_finite(self, queries: Tensor, keys: Tensor) -> bool:  # noqa: ARG002 - a subclass reads them
+        """Whether gradients of hidden scores are known to be 0, whatever is hidden."""
+        return False
 
     def _weigh_and_pool(
         self, scores: Tensor, values: Tensor, visible: Tensor | None, bias: Tensor | None
@@ -196,15 +202,25 @@ class Attention(ExplainedModule):
         """Whether the score is still that of this layer of the book."""
         return type(self).score is layer.score and "score" not in vars(self)
 
-    def _keep(self, weights: Tensor | None) -> None:
+    def _keep(self, weights: Tensor | WeightsOnDemand | None) -> None:
+        if weights is None and self._attention_weights is None:
+            return  # the usual case without weights; setting an attribute of a module is slow
         # A program made by torch.export has no layer to store weights in.
         if not torch.compiler.is_exporting():
-            self._attention_weights = None if weights is None else unwrap(weights.detach())
+            self._attention_weights = (
+                unwrap(weights.detach()) if isinstance(weights, torch.Tensor) else weights
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the weights of the last call out of copies and saved layers."""
+        return self.__dict__ | {"_attention_weights": None}
 
     @property
     def attention_weights(self) -> Float[Tensor, "batch *heads queries keys"]:
         """The weights of the last call, before dropout, detached.
 
+        Those of a large call of `DotProductAttention` are computed when they are first read, from
+        copies of what the call got. Copies of the layer, and saved layers, have no weights.
         A call returns only the output: `output, weights = layer(…)` would split a batch of 2.
         After `torch.func.vmap` they begin with the axes that were mapped over.
 
@@ -224,6 +240,8 @@ class Attention(ExplainedModule):
                 "attention_weights must be read after torch.func.vmap, got a read within it: "
                 "they are those of all samples"
             )
+        if isinstance(self._attention_weights, WeightsOnDemand):
+            self._attention_weights = self._attention_weights.compute()
         if self._attention_weights is not None:
             return unwrap(self._attention_weights)  # a compiled layer stores them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.

@@ -56,6 +56,7 @@ class CacheStep(NamedTuple):
         real: booleans of the same shape, False for padding.
         positions: of the tokens, of the same shape.
         visible: which slots each token sees, booleans, `(batch, 1, num_tokens, num_slots)`.
+        sees_all: whether each token is known to see every key that its row has stored.
 
     Example:
         >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
@@ -70,6 +71,7 @@ class CacheStep(NamedTuple):
     real: Tensor  # (batch, tokens), False for padding
     positions: Tensor  # (batch, tokens)
     visible: Tensor  # (batch, 1, tokens, slots)
+    sees_all: bool = False
 
 
 class LayerCache:
@@ -139,8 +141,8 @@ class LayerCache:
         step = self.step
         if self.has_appended:
             raise RuntimeError("each layer must append once in a step, got a second append")
-        self._check("keys", keys, self.keys)
-        self._check("values", values, self.values)
+        for name, new, stored in (("keys", keys, self.keys), ("values", values, self.values)):
+            _check_new(name, new, stored, step.slots.shape[1])
         self._store(keys, self.keys, step)
         self._store(values, self.values, step)
         self.has_appended = True
@@ -156,29 +158,29 @@ class LayerCache:
         real = step.real[:, None, :, None]
         stored.scatter_(2, at, torch.where(real, new, 0.0).to(stored.dtype))
 
-    def _check(self, name: str, new: Tensor, stored: Tensor) -> None:
-        check_tensor(name, new, HEADS)
-        tokens = self.step.slots.shape[1]
-        expected = (*stored.shape[:2], tokens, stored.shape[3])
-        if tuple(new.shape) != expected:
-            raise ValueError(f"{name} must have shape {HEADS} = {expected}, got {tuple(new.shape)}")
-        if new.dtype != stored.dtype and not _autocasts(new, stored):
-            raise TypeError(f"{name} must have the cache's dtype, {stored.dtype}, got {new.dtype}")
-        if new.device != stored.device:
-            raise ValueError(
-                f"{name} must be on the cache's device, {stored.device}, got {new.device}"
-            )
-        if torch.is_grad_enabled() and new.requires_grad:
-            raise ValueError(
-                f"{name} must not require grad, as a cache stores only numbers, got "
-                "requires_grad=True: generate within torch.no_grad()"
-            )
-
     def clear(self, slots: Bool[Tensor, "batch slots"]) -> None:
         """Set the vectors in these slots to zero."""
         rows, columns = slots.nonzero(as_tuple=True)
         for stored in (self.keys, self.values):
             stored[rows, :, columns] = 0.0
+
+
+def _check_new(name: str, new: Tensor, stored: Tensor, num_tokens: int) -> None:
+    """Refuse keys or values that a cache cannot store for so many tokens."""
+    expected = (*stored.shape[:2], num_tokens, stored.shape[3])
+    is_dense = isinstance(new, torch.Tensor) and new.layout == torch.strided
+    if not is_dense or tuple(new.shape) != expected:
+        check_tensor(name, new, HEADS)
+        raise ValueError(f"{name} must have shape {HEADS} = {expected}, got {tuple(new.shape)}")
+    if new.dtype != stored.dtype and not _autocasts(new, stored):
+        raise TypeError(f"{name} must have the cache's dtype, {stored.dtype}, got {new.dtype}")
+    if new.device != stored.device:
+        raise ValueError(f"{name} must be on the cache's device, {stored.device}, got {new.device}")
+    if torch.is_grad_enabled() and new.requires_grad:
+        raise ValueError(
+            f"{name} must not require grad, as a cache stores only numbers, got "
+            "requires_grad=True: generate within torch.no_grad()"
+        )
 
 
 class CrossCache:
@@ -238,6 +240,7 @@ class _State(NamedTuple):
     slots: Slots
     layers: tuple[tuple[Tensor, Tensor], ...]  # keys and values
     num_used: int  # the slots after so many are free in every row
+    one_document: bool = True  # in each row: no step has given documents
     written: Tensor | None = None  # slots that hold zeros no more, free ones as well
     step: CacheStep | None = None  # that is open
     first_slot: int | None = None  # of the step, where all rows store consecutive tokens
@@ -483,12 +486,16 @@ class KeyValueCache:
     ) -> tuple[CacheStep, _State, int | None]:
         """Check a step; return it, the state after it, and where rows store consecutive tokens."""
         check_size("num_tokens", num_tokens)
+        nothing_given = valid is None and positions is None and documents is None
+        if num_tokens == 1 and nothing_given and self._has_next_slot():
+            return self._reserve_next()
         shape = (self.batch, num_tokens, num_tokens)
         real = torch.ones(shape[:2], dtype=torch.bool, device=self.device)
         if valid is not None:
             real = check_valid("valid", valid, shape, -2, self.device).expand(shape[:2])
         counted = real.cumsum(dim=-1)
-        given = positions is not None or documents is not None
+        documents_given = documents is not None
+        given = documents_given or positions is not None
         if positions is None:
             positions = self._slots.last_positions[:, None] + counted
         else:
@@ -506,9 +513,28 @@ class KeyValueCache:
         used = new.count_used() if first is None else first + num_tokens
         visible = self._see(positions, documents, new, used)
         self._clear(new.valid)
-        following = _State(new, self._state.layers, used)
+        alone = self._state.one_document and not documents_given
+        following = _State(new, self._state.layers, used, alone)
         step = CacheStep(slots, real, positions, visible)
         return step, following, first if valid is None else None
+
+    def _has_next_slot(self) -> bool:
+        """Whether the next slot is free in every row, and a token there sees all that is stored."""
+        state = self._state
+        return self.window is None and state.one_document and state.num_used < self.num_slots
+
+    def _reserve_next(self) -> tuple[CacheStep, _State, int]:
+        """Reserve a slot for the next token of each row, as `_reserve` does for any tokens."""
+        self._make_writable()
+        self._clear(self.valid)
+        first = self._state.num_used
+        slots = torch.full((self.batch, 1), first, device=self.device)
+        positions = (self._slots.last_positions + 1)[:, None]
+        real = torch.ones_like(positions, dtype=torch.bool)
+        new = self._slots.with_next(slots, positions, real)
+        used = first + 1 if self.max_length is None else self.num_slots
+        step = CacheStep(slots, real, positions, new.valid[:, None, None, :used], sees_all=True)
+        return step, _State(new, self._state.layers, first + 1), first
 
     def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
         """Refuse real tokens that earlier ones of their document would have seen."""
@@ -628,7 +654,7 @@ class KeyValueCache:
                     "has had"
                 )
         used = new.count_used()
-        self._become(_State(new, self._state.layers, used, written=old.valid))
+        self._become(self._state._replace(slots=new, num_used=used, written=old.valid))
 
     def reorder(self, rows: Int[Tensor, " rows"] | Sequence[int]) -> None:
         """Replace the rows by these, each with all it holds: after a step of beam search.
@@ -652,7 +678,7 @@ class KeyValueCache:
             )
         layers = tuple((keys[index], values[index]) for keys, values in self._state.layers)
         slots = Slots(*(it[index] for it in self._slots))
-        self._become(_State(slots, layers, self._state.num_used))
+        self._become(self._state._replace(slots=slots, layers=layers, written=None))
 
     def repeat(self, count: int) -> None:
         """Put this many copies of each row in its place, one after another.
@@ -735,7 +761,8 @@ class KeyValueCache:
         copied = {name: it.detach().to(self.device, copy=True) for name, it in state.items()}
         slots = Slots.restore({name: copied[f"slots.{name}"] for name in SAVED})
         layers = [(copied[f"keys.{i}"], copied[f"values.{i}"]) for i in range(self.num_layers)]
-        self._become(_State(slots, tuple(layers), slots.count_used()))
+        alone = not bool(slots.documents.any())
+        self._become(_State(slots, tuple(layers), slots.count_used(), alone))
 
     def _settle(self, what: str) -> None:
         """Refuse a step that is open; clear the slots that have been freed."""

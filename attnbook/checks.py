@@ -276,15 +276,17 @@ def autocast_is_on(device_type: str) -> bool:
 def check_queries_and_keys(queries: Tensor, keys: Tensor, of_keys: str = "keys") -> None:
     """Refuse queries and keys (or what else keys are called) that no score function can compare."""
     check_tensor("queries", queries, QUERIES)
-    check_tensor(of_keys, keys, KEYS)
-    check_pair(of_keys, keys, "queries", queries)
+    if keys is not queries:
+        check_tensor(of_keys, keys, KEYS)
+        check_pair(of_keys, keys, "queries", queries)
 
 
 def check_inputs(queries: Tensor, keys: Tensor, values: Tensor, of_keys: str = "keys") -> None:
     """Refuse queries, keys (or what else they are called) and values that do not fit together."""
     check_queries_and_keys(queries, keys, of_keys)
-    check_values(values, keys.shape[-2])
-    check_pair("values", values, of_keys, keys)
+    if values is not keys:
+        check_values(values, keys.shape[-2])
+        check_pair("values", values, of_keys, keys)
 
 
 def check_shared_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:

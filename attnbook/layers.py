@@ -11,8 +11,8 @@ from torch import nn
 from attnbook.attention import Attention
 from attnbook.checks import (
     KEYS,
-    SCORES,
     check_flag,
+    check_inputs,
     check_last_axis,
     check_projected,
     check_scale,
@@ -24,21 +24,29 @@ from attnbook.checks import (
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
-from attnbook.fused.dot_product import fast_dot_product_attention, run_kernel
+from attnbook.fused.dot_product import Inputs, fast_dot_product_attention, run_kernel
 from attnbook.fused.fallback import (
     all_finite,
-    is_changed,
     is_plain,
+    is_untouched,
     may_read_values,
     stay_finite,
 )
+from attnbook.fused.on_demand import WeightsOnDemand
 from attnbook.fused.streaming import streamed_additive_attention
-from attnbook.fused.when_faster import blocks_pay, kernel_pays, streaming_pays
+from attnbook.fused.when_faster import (
+    blocks_pay,
+    has_many_scores,
+    kernel_pays,
+    kernel_takes,
+    needs_gradient,
+    streaming_pays,
+)
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.scoring import additive_features, scaled_dot_score
-from attnbook.weighting import weigh
+from attnbook.weighting import check_bias, weigh
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
@@ -57,7 +65,7 @@ class DotProductAttention(Attention):
 
     Args:
         dropout: the share of weights dropped in training, in [0, 1].
-        keep_weights: whether `attention_weights` can be read; without, no second derivative.
+        keep_weights: whether `attention_weights` can be read after a call.
         scale: what to multiply q · k by, instead of 1 / √d; positive and finite.
 
     Source: Vaswani et al. (2017), equation 1 (our d is their d_k).
@@ -115,10 +123,11 @@ class DotProductAttention(Attention):
         mask: Bool[Tensor, "*axes queries keys"] | None = None,
         bias: Float[Tensor, "*axes keys"] | None = None,
     ) -> Float[Tensor, "batch *heads queries value_size"]:
-        """Attend, as `Attention.forward` does; by torch's own kernel if no weights are stored.
+        """Attend, as `Attention.forward` does; by torch's own kernel if there are many scores.
 
-        Keys and values may have fewer heads than queries, if their number divides that of
-        queries: neighbouring heads of queries share one head of keys.
+        With more than 65,536 scores, or without `keep_weights`, no weights are stored: they are
+        computed when they are read. Keys and values may have fewer heads than queries, if their
+        number divides that of queries: neighbouring heads of queries share one head of keys.
 
         Example:
             >>> layer = DotProductAttention()
@@ -127,108 +136,96 @@ class DotProductAttention(Attention):
             >>> layer(queries, keys, values=keys).shape
             torch.Size([2, 8, 3, 4])
         """
-        if shares_keys(queries, keys):
-            return self._attend_in_groups(queries, keys, values, valid_lens, causal, mask, bias)
-        if bias is not None or not self._may_run_kernel():
+        shared, fast = shares_keys(queries, keys), self._may_run_kernel(queries, keys)
+        if not (shared or fast):
             return super().forward(
                 queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
             )
-        check_flag("causal", causal)
-        visible = self._visible_keys(queries, keys, values, valid_lens, False, mask)
+        (check_shared_inputs if shared else check_inputs)(queries, keys, values)
         check_last_axis("keys", keys, "query_size", queries.shape[-1])
-        if not kernel_pays(queries, keys, values):
-            return super().forward(queries, keys, values, valid_lens, causal=causal, mask=mask)
+        if torch.compiler.is_exporting() and shared:
+            # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
+            groups = queries.shape[1] // keys.shape[1]
+            keys, values = (it.repeat_interleave(groups, dim=1) for it in (keys, values))
+            return self.forward(
+                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
+            )
+        check_flag("causal", causal)
+        fast = fast and kernel_pays(queries, keys, values) and kernel_takes(bias, queries)
+        shape = (*queries.shape[:-1], keys.shape[-2])
+        visible = visible_keys(shape, valid_lens, causal and not fast, keys.device, mask)
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
-        output = fast_dot_product_attention(
-            queries, keys, values, visible, causal=causal, from_first=mask is None, scale=self.scale
-        )
-        self._keep(None)
-        return output
+        if fast:
+            if bias is not None:
+                check_bias(bias, shape, queries, visible)
+            inputs = Inputs(queries, keys, values, visible, bias, causal, self.scale)
+            return self._run_kernel(inputs, from_first=mask is None)
+        queries = share_keys(queries, keys.shape[1]) if shared else queries
+        scores = self.score(queries, keys)
+        check_scores(scores, queries, keys)
+        scores = unshare_keys(scores, shape[1]) if shared else scores
+        return self._weigh_and_pool(scores, values, visible, bias)
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers: nn.Module declares Any
 
-    def attend_to_cached(
-        self,
-        queries: Float[Tensor, "batch heads queries size"],
-        keys: Float[Tensor, "batch kv_heads keys size"],
-        values: Float[Tensor, "batch kv_heads keys value_size"],
-        visible: Bool[Tensor, "#batch one #queries keys"] | None,
-    ) -> Float[Tensor, "batch heads queries value_size"]:
-        """Attend to the keys of a cache, whose free slots are zeros: nothing needs clearing.
-
-        `forward` would read all keys once more to see whether they are finite, and where numbers
-        are not read (on a GPU, compiled) it would copy them, at each step.
-
-        Example:
-            >>> layer, queries = DotProductAttention(), torch.ones(2, 8, 1, 4)
-            >>> keys = torch.ones(2, 2, 5, 4)
-            >>> visible = torch.tensor([True, True, True, False, False])
-            >>> visible = visible.expand(2, 1, 1, 5)
-            >>> layer.attend_to_cached(queries, keys, keys, visible).shape
-            torch.Size([2, 8, 1, 4])
-        """
-        check_shared_inputs(queries, keys, values)
-        check_last_axis("keys", keys, "query_size", queries.shape[-1])
-        may_read = may_read_values(values)
-        fast = self._may_run_kernel() and not is_changed(self)
-        if fast and kernel_pays(queries, keys, values):
-            output = _run_kernel_on_cached(queries, keys, values, visible, self.scale)
-            # What is hidden may be infinite: then `forward` clears it.
-            if not may_read or (not output.requires_grad and all_finite(output)):
-                self._keep(None)
-                return output
-        if may_read or is_changed(self):
-            return self(queries, keys, values, mask=visible)
-        scores = self.score(share_keys(queries, keys.shape[1]), keys)
-        weights = weigh(unshare_keys(scores, queries.shape[1]), visible)
-        output = self._pool(self._drop(weights) if self._drops() else weights, values, None)
-        self._keep(weights if self.keep_weights else None)
+    def _run_kernel(self, inputs: Inputs, *, from_first: bool) -> Tensor:
+        output = fast_dot_product_attention(inputs, from_first=from_first)
+        self._keep(WeightsOnDemand.of_call(inputs) if self.keep_weights else None)
         return output
 
-    def _attend_in_groups(  # noqa: PLR0913, PLR0917 - the arguments of a call
+    def _attend_unchecked(
         self,
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
-        valid_lens: Tensor | None,
-        causal: bool,
-        mask: Tensor | None,
-        bias: Tensor | None,
+        visible: Tensor | None,
+        *,
+        sees_all: bool,
     ) -> Tensor:
-        check_shared_inputs(queries, keys, values)
-        check_last_axis("keys", keys, "query_size", queries.shape[-1])
-        if torch.compiler.is_exporting():
-            # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
-            shared = queries.shape[1] // keys.shape[1]
-            keys, values = (it.repeat_interleave(shared, dim=1) for it in (keys, values))
-            return self.forward(
-                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
-            )
-        shape = (*queries.shape[:-1], keys.shape[-2])
-        fast = bias is None and self._may_run_kernel() and kernel_pays(queries, keys, values)
-        check_flag("causal", causal)
-        visible = visible_keys(shape, valid_lens, causal and not fast, keys.device, mask)
-        queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
-        if fast:
-            output = fast_dot_product_attention(
-                queries,
-                keys,
-                values,
-                visible,
-                causal=causal,
-                from_first=mask is None,
-                scale=self.scale,
-            )
-            self._keep(None)
-            return output
-        scores = self.score(share_keys(queries, keys.shape[1]), keys)
-        check_tensor("scores", scores, SCORES)
-        return self._weigh_and_pool(unshare_keys(scores, shape[1]), values, visible, bias)
+        """Attend to stored keys, where all inputs have four axes and are known to fit.
 
-    def _may_run_kernel(self) -> bool:
-        """Whether torch's kernel gives what this layer does: it stores and drops no weights."""
-        return not (self.keep_weights or self._drops()) and self._scores_as(DotProductAttention)
+        Free slots of a cache are zeros, so nothing needs clearing before the call. Heads that
+        share keys become queries of one head, so that each key is read once.
+
+        Args:
+            sees_all: whether nothing but zeros is hidden; then what is hidden is finite.
+        """
+        if needs_gradient(queries, keys, values):
+            return self.forward(queries, keys, values, mask=visible)
+        num_heads, rows, seen = queries.shape[1], queries, visible
+        if num_heads != keys.shape[1]:
+            rows = share_keys(queries, keys.shape[1])
+            if visible is not None and visible.shape[2] > 1:
+                seen = visible.repeat(1, 1, num_heads // keys.shape[1], 1)
+        weights, drops = None, self._drops()
+        as_book = not (self.keep_weights or drops) and self._scores_as(DotProductAttention)
+        if as_book and kernel_pays(rows, keys, values):
+            output = run_kernel(Inputs(rows, keys, values, seen, scale=self.scale))
+        else:
+            scores = self.score(rows, keys)
+            check_scores(scores, rows, keys)
+            weights = weigh(scores, seen)
+            output = (self._drop(weights) if drops else weights) @ values
+        if not sees_all and may_read_values(values) and not all_finite(output):
+            return self.forward(queries, keys, values, mask=visible)  # which clears what is hidden
+        if weights is not None:
+            weights = unshare_keys(weights, num_heads) if self.keep_weights else None
+        self._keep(weights)
+        return unshare_keys(output, num_heads)
+
+    def _may_run_kernel(self, queries: Tensor, keys: Tensor) -> bool:
+        """Whether torch's kernel gives what this layer does: it drops and stores no weights.
+
+        The weights of many scores are computed when they are read.
+        """
+        if self.keep_weights and not (has_many_scores(queries, keys) and self._is_plain()):
+            return False
+        return not self._drops() and self._scores_as(DotProductAttention)
+
+    def _is_plain(self) -> bool:
+        """Whether this is the book's own layer, without anything that could read its weights."""
+        return type(self) is DotProductAttention and is_untouched(self)
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         if not shares_keys(weights, values):
@@ -236,25 +233,15 @@ class DotProductAttention(Attention):
         output = super()._pool(share_keys(weights, values.shape[1]), values, visible)
         return unshare_keys(output, weights.shape[1])
 
-    def _clear_for_gradients(
-        self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
-    ) -> tuple[Tensor, Tensor]:
-        if self._scores_as(DotProductAttention) and stay_finite(queries, keys):
-            return queries, keys
-        return super()._clear_for_gradients(queries, keys, visible, from_first)
+    def _stays_finite(self, queries: Tensor, keys: Tensor) -> bool:
+        return self._scores_as(DotProductAttention) and stay_finite(queries, keys)
 
 
-def _run_kernel_on_cached(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
-) -> Tensor:
-    """Call torch's kernel; for a single query, each key is read once for all heads that share it.
-
-    These heads are then several queries of one head, and see the same keys.
-    """
-    if queries.shape[2] > 1 or not shares_keys(queries, keys):
-        return run_kernel(queries, keys, values, visible, scale=scale)
-    output = run_kernel(share_keys(queries, keys.shape[1]), keys, values, visible, scale=scale)
-    return unshare_keys(output, queries.shape[1])
+def attends_as_written(layer: nn.Module) -> bool:
+    """Whether a call of the layer runs `DotProductAttention.forward`, and nothing else."""
+    if not isinstance(layer, DotProductAttention) or not is_untouched(layer):
+        return False
+    return type(layer).forward is DotProductAttention.forward
 
 
 class AdditiveAttention(Attention):

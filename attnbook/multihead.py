@@ -15,16 +15,18 @@ from attnbook.checks import (
     check_flag,
     check_heads,
     check_inputs,
+    check_last_axis,
     check_projected,
+    check_shared_inputs,
     check_sizes,
     check_values,
     describe_value,
     explained,
     see_recipe,
 )
-from attnbook.fused.fallback import is_changed, is_plain
+from attnbook.fused.fallback import is_plain, is_untouched
 from attnbook.heads import merge_heads, split_heads
-from attnbook.layers import DotProductAttention
+from attnbook.layers import DotProductAttention, attends_as_written
 from attnbook.masking.masks import (
     causal_mask,
     check_mask,
@@ -194,8 +196,7 @@ class MultiHeadAttention(ExplainedModule):
             torch.Size([3, 4, 8])
         """
         if cache is not None:
-            _check_left_to_cache(valid_lens, mask, positions, key_positions)
-            _check_no_bias(bias)
+            _check_left_to_cache(bias, valid_lens, mask, positions, key_positions)
             return self._attend_cached(queries, keys, values, cache, causal)
         self._check(queries, keys, values)
         shape = (*queries.shape[:-1], keys.shape[-2])
@@ -204,7 +205,8 @@ class MultiHeadAttention(ExplainedModule):
         if causal and positions is not None and at is not None:
             causal, mask = False, self._join_order(mask, shape, at)
         seen = self._seen_by_any_head(mask, shape)
-        visible = visible_keys(shape, valid_lens, causal, keys.device, seen)
+        in_order = causal and not (mask is None and _order_alone_hides_nothing(shape, valid_lens))
+        visible = visible_keys(shape, valid_lens, in_order, keys.device, seen)
         # The projection of huge padding may overflow.
         queries, keys = replace_hidden(queries, keys, visible, mask is None)
         values = zero_hidden(values, visible)
@@ -234,20 +236,31 @@ class MultiHeadAttention(ExplainedModule):
         self._check(queries, keys, values)
         step = cache.step
         _check_tokens("queries", queries, step)
-        _check_tokens("keys", keys, step)
-        q = split_heads(self.W_q(queries), self.num_heads)
-        k = split_heads(self.W_k(keys), self.num_kv_heads)
-        v = split_heads(self.W_v(values), self.num_kv_heads)
+        if keys is not queries:
+            _check_tokens("keys", keys, step)
+        # As `split_heads` does, whose checks these pass.
+        shape = *step.slots.shape, self.num_kv_heads, -1
+        q = self.W_q(queries).reshape(*shape[:2], self.num_heads, -1).transpose(1, 2)
+        k = self.W_k(keys).reshape(shape).transpose(1, 2)
+        v = self.W_v(values).reshape(shape).transpose(1, 2)
         if self.rotary is not None:
             # Together, because a step has few numbers: what costs time is the call.
             turned = self.rotary(torch.cat([q, k], dim=1), step.positions)
             q, k = turned[:, : self.num_heads], turned[:, self.num_heads :]
-        return self._attend_to_stored(q, *cache.append(k, v), step.visible)
+        stored = cache.append(k, v)
+        return self._attend_to_stored(q, *stored, step.visible, sees_all=step.sees_all)
 
     def _attend_to_stored(
-        self, q: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None
+        self, q: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, *, sees_all: bool
     ) -> Tensor:
-        output = self.W_o(merge_heads(self.attention.attend_to_cached(q, keys, values, visible)))
+        attention = self.attention
+        if attends_as_written(attention):
+            heads = attention._attend_unchecked(q, keys, values, visible, sees_all=sees_all)
+        else:
+            heads = attention(q, keys, values, mask=visible)
+        output: Tensor = self.W_o(merge_heads(heads))
+        if is_plain(self.W_o):
+            return output
         sees = None if visible is None else visible[:, 0]
         return self._zero_if_empty(output, sees, num_keys=keys.shape[-2])
 
@@ -313,12 +326,17 @@ class MultiHeadAttention(ExplainedModule):
             )
         check_axes("queries", queries, "(batch, num_queries, query_size)")
         check_projected("queries", queries, "query_size", self.W_q)
+        if cache.visible is not None:  # queries of a text that is all padding may hold anything
+            queries = torch.where(cache.visible[:, 0].any(dim=-1, keepdim=True), queries, 1.0)
         q = split_heads(self.W_q(queries), self.num_heads)
-        return self._attend_to_stored(q, cache.keys, cache.values, cache.visible)
+        check_shared_inputs(q, cache.keys, cache.values)
+        check_last_axis("keys", cache.keys, "query_size", q.shape[-1])
+        return self._attend_to_stored(q, cache.keys, cache.values, cache.visible, sees_all=False)
 
     def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
         check_axes("queries", queries, "(batch, num_queries, query_size)")
-        check_inputs(queries, keys, values)
+        if not (keys is queries and values is queries and queries.is_floating_point()):
+            check_inputs(queries, keys, values)
         check_projected("queries", queries, "query_size", self.W_q)
         check_projected("keys", keys, "key_size", self.W_k)
         check_projected("values", values, "value_size", self.W_v)
@@ -479,17 +497,21 @@ class MultiHeadAttention(ExplainedModule):
         return module
 
 
-def _check_left_to_cache(*given: Tensor | None) -> None:
-    """Refuse what a step of a cache says already."""
-    if any(it is not None for it in given):
-        raise ValueError(
-            "valid_lens, mask, positions and key_positions must be left out with a cache, whose "
-            "step says where the tokens are and what they see, got one of them"
-        )
+def _order_alone_hides_nothing(shape: tuple[int, ...], valid_lens: Tensor | None) -> bool:
+    """Whether order leaves each key to a query and each query a key, as the last one sees all."""
+    if torch.compiler.is_exporting() or shape[-2] > shape[-1]:
+        return False
+    return valid_lens is None or (isinstance(valid_lens, torch.Tensor) and valid_lens.dim() == 1)
 
 
-def _check_no_bias(bias: Tensor | None) -> None:
-    """Refuse a bias for the keys of a cache: a slot's index is no position."""
+def _check_left_to_cache(bias: Tensor | None, *others: Tensor | None) -> None:
+    """Refuse what a step of a cache says already, and a bias: a slot's index is no position."""
+    for it in others:
+        if it is not None:
+            raise ValueError(
+                "valid_lens, mask, positions and key_positions must be left out with a cache, "
+                "whose step says where the tokens are and what they see, got one of them"
+            )
     if bias is not None:
         raise ValueError(
             "bias must be left out with a cache, whose keys are in the order of its slots, not "
@@ -565,7 +587,7 @@ def check_part(name: str, part: Any, kind: type[nn.Module]) -> None:  # noqa: AN
 
 
 def _check_unchanged(name: str, part: nn.Module) -> None:
-    if is_changed(part):
+    if not is_untouched(part, global_hooks=False):
         raise TypeError(
             f"{name} must have no hooks and no forward of its own to be copied, got a "
             f"{type(part).__name__} with one"

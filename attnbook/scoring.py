@@ -69,11 +69,12 @@ def scaled_dot_score(
         tensor([[[4., 4., 4.]]])
     """
     check_queries_and_keys(queries, keys)
+    check_last_axis("keys", keys, "query_size", queries.shape[-1])
     if scale is not None:
         check_scale(scale)
-        return dot_score(queries * scale, keys)
     # Dividing first avoids overflow in half precision, at 65504.
-    return dot_score(queries / math.sqrt(queries.shape[-1]), keys)
+    scaled = queries / math.sqrt(queries.shape[-1]) if scale is None else queries * scale
+    return scaled @ keys.transpose(-2, -1)
 
 
 def bilinear_score(

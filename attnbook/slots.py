@@ -85,6 +85,16 @@ class Slots(NamedTuple):
             counts=self.counts + counted[:, -1],
         )
 
+    def with_next(self, slots: Tensor, positions: Tensor, real: Tensor) -> Slots:
+        """Put the next token of each row into its slot, `(batch, 1)`, as rows of one document."""
+        return self._replace(
+            positions=self.positions.scatter(1, slots, positions),
+            valid=self.valid.scatter(1, slots, real),
+            order=self.order.scatter(1, slots, self.counts[:, None]),
+            counts=self.counts + 1,
+            last_positions=positions[:, 0],
+        )
+
     def with_last(self) -> Slots:
         """Find the last document of each row again, and its highest position."""
         last = self.valid & (self.order == self.counts[:, None] - 1)

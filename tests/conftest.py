@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from attnbook.fused import blocks, when_faster
+from attnbook.fused import blocks, dot_product, when_faster
 
 # So that failed assertions in helpers show what was compared.
 pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
@@ -90,8 +90,9 @@ def every_path(request):
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
             patch.setattr(when_faster, name, smallest)
-        for name in ("PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
+        for name in ("SCORES_STORED", "PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
             patch.setattr(when_faster, name, smallest)
         if request.param == "fast":
             patch.setattr(blocks, "BLOCK", 100)  # one example's queries do not fit
+            patch.setattr(dot_product, "ROWS", 2)
         yield request.param

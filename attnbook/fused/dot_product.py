@@ -1,25 +1,30 @@
-"""Dot-product attention without stored weights, by torch's own fused attention.
+"""Dot-product attention by torch's own fused attention, which never stores the scores.
 
-torch's kernel never stores the scores. It takes a mask, but computes padding too,
-so a large example is sliced: the kernel gets its keys up to the length.
+torch's kernel takes a mask, but computes padding too, so a large example is sliced: the kernel
+gets its keys up to the length. It has no second derivative; the formula takes its place there.
 
 The kernel masks by adding -inf. At a padded score that has overflowed to inf this is NaN,
 and so is its row: then padding is cleared and the kernel called again. The same may happen
 to gradients where padded values are huge, so training checks for these. Where numbers are
-not read (on a GPU, compiled), padding is always cleared.
+not read (on a GPU, compiled), padding is always cleared, and keys that are not finite.
 """
 
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 from torch.nn.functional import pad, scaled_dot_product_attention
 
-from attnbook.fused.fallback import all_finite, wide_dtype
+from attnbook.fused.fallback import (
+    all_finite,
+    gradients_by_formula,
+    wants_formula,
+    wide_dtype,
+)
 from attnbook.fused.when_faster import needs_gradient, slices_pay
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import count_visible, without_future
@@ -28,52 +33,69 @@ from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
 
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
-
+# Queries of a block with a causal bias.
+ROWS = 256
 # Values of a larger norm are huge: their products with gradients might overflow.
 ORDINARY = 1e9
 
 
-def fast_dot_product_attention(  # noqa: PLR0913 - what a call and its layer say
-    queries: Float[Tensor, "batch *heads queries size"],
-    keys: Float[Tensor, "batch *kv_heads keys size"],
-    values: Float[Tensor, "batch *kv_heads keys value_size"],
-    visible: Bool[Tensor, "#batch *ones keys"] | None,
-    *,
-    causal: bool = False,
-    from_first: bool = True,
-    scale: float | None = None,
-) -> Float[Tensor, "batch *heads queries value_size"]:
+class Inputs(NamedTuple):
+    """What a call computes with, all of it checked; heads of queries may share keys."""
+
+    queries: Tensor
+    keys: Tensor
+    values: Tensor
+    visible: Tensor | None = None
+    bias: Tensor | None = None
+    causal: bool = False
+    scale: float | None = None  # what to multiply q · k by, instead of 1 / √d
+
+    def hide_future(self) -> Inputs:
+        """Move `causal` into the mask."""
+        if not self.causal:
+            return self
+        shape = (*self.queries.shape[:-1], self.keys.shape[-2])
+        visible = without_future(self.visible, shape, self.keys.device)
+        return self._replace(visible=visible, causal=False)
+
+    def clear_hidden(self) -> Inputs:
+        """Zero the keys and values that no query sees."""
+        keys, values = (zero_hidden(it, self.visible) for it in (self.keys, self.values))
+        return self._replace(keys=keys, values=values)
+
+
+def fast_dot_product_attention(inputs: Inputs, *, from_first: bool = True) -> Tensor:
     """Score by q · k / √d, weigh and pool, without storing weights.
 
-    torch's kernel has no second derivative; with `keep_weights=True` the layer has one.
-
     Args:
-        visible: what lengths and a mask leave visible; `causal` is passed on its own, so that
-            the kernel can skip the future instead of masking it.
+        inputs: `causal` is a part of its own, so that the kernel can skip the future instead of
+            masking it.
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
-        scale: what to multiply q · k by, instead of 1 / √d.
     """
+    queries, keys, values, visible = inputs[:4]
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    if (
-        reads
-        and needs_gradient(queries, keys, values)
-        and not _tolerates_rounding(queries, keys, visible, scale)
-    ):
-        return _formula(queries, keys, values, visible, scale, causal=causal)
-    per_example = from_first and visible is not None and visible.shape[-2] == 1
-    sliced = reads and per_example and slices_pay(queries, keys, values)
-    # The kernel's causal mask has the first query at the first key.
-    if causal and _are_as_many(queries, keys) and (visible is None or sliced):
-        return _causal(queries, keys, values, visible, scale)
-    if causal:
-        visible = without_future(visible, _shape(queries, keys), keys.device)
-    if visible is None or not reads:
-        return _unread(queries, keys, values, visible, scale)
-    if sliced and not causal:
-        return _sliced(queries, keys, values, visible, scale)
-    return _masked(queries, keys, values, visible, scale)
+    if reads and needs_gradient(queries, keys, values) and not _tolerates_rounding(inputs):
+        return _formula(inputs)
+    biased = inputs.bias is not None
+    by_length = from_first and visible is not None and visible.shape[-2] == 1
+    sliced = by_length and reads and not biased and slices_pay(queries, keys, values)
+    # The kernel's causal mask has the first query at the first key, and comes with no other mask.
+    as_many = inputs.causal and _are_as_many(queries, keys)
+    run = _run_slices if sliced and (as_many or not inputs.causal) else run_kernel
+    if biased and reads and as_many:
+        run = _run_rows
+    elif not as_many or not (sliced or visible is None) or biased:
+        inputs = inputs.hide_future()
+    if not reads:
+        return _run_unread(inputs.clear_hidden())
+    output = run(inputs)
+    nothing_hidden = inputs.visible is None or (run is _run_slices and not inputs.causal)
+    if nothing_hidden and not (inputs.causal or biased):
+        return output
+    if run is run_kernel and inputs.visible is not None and not _is_trusted(output, values):
+        inputs = inputs.clear_hidden()
+        output = run_kernel(inputs)
+    return output if _is_trusted(output, inputs.values) else _formula(inputs)
 
 
 def _are_as_many(queries: Tensor, keys: Tensor) -> bool:
@@ -82,69 +104,66 @@ def _are_as_many(queries: Tensor, keys: Tensor) -> bool:
     return not torch.compiler.is_exporting() and queries.shape[-2] == keys.shape[-2]
 
 
-def _shape(queries: Tensor, keys: Tensor) -> tuple[int, ...]:
-    """Give the scores' shape."""
-    return *queries.shape[:-1], keys.shape[-2]
+def formula_weights(inputs: Inputs) -> Tensor:
+    """Compute the weights by the formula."""
+    queries, keys, _, visible, bias = inputs.hide_future()[:5]
+    if shares_keys(queries, keys):
+        scores = scaled_dot_score(share_keys(queries, keys.shape[1]), keys, inputs.scale)
+        scores = unshare_keys(scores, queries.shape[1])
+    else:
+        scores = scaled_dot_score(queries, keys, inputs.scale)
+    return weigh(scores if bias is None else scores + bias, visible)
 
 
-def _formula(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    visible: Tensor | None,
-    scale: float | None,
-    *,
-    causal: bool = False,
-) -> Tensor:
-    if causal:
-        visible = without_future(visible, _shape(queries, keys), keys.device)
-    keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
-    if not shares_keys(queries, keys):
-        return pool(weigh(scaled_dot_score(queries, keys, scale), visible), values)
-    num_heads, num_kv_heads = queries.shape[1], keys.shape[1]
-    scores = scaled_dot_score(share_keys(queries, num_kv_heads), keys, scale)
-    weights = weigh(unshare_keys(scores, num_heads), visible)
-    return unshare_keys(pool(share_keys(weights, num_kv_heads), values), num_heads)
+def _formula(inputs: Inputs) -> Tensor:
+    inputs = inputs.hide_future().clear_hidden()
+    weights, values = formula_weights(inputs), inputs.values
+    if not shares_keys(weights, values):
+        return pool(weights, values)
+    return unshare_keys(pool(share_keys(weights, values.shape[1]), values), weights.shape[1])
 
 
-def _unread(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
-) -> Tensor:
-    keys, values = zero_hidden(keys, visible), zero_hidden(values, visible)
-    return run_kernel(queries, keys, values, visible, scale=scale)
+def _run_unread(inputs: Inputs) -> Tensor:
+    """Give what the formula gives without reading it: NaN for whom it is NaN, and only for them.
 
-
-def _masked(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor, scale: float | None
-) -> Tensor:
-    """Trust the kernel if its output is finite; else clear padding; else take the formula."""
-    for path in (run_kernel, _unread):
-        output = path(queries, keys, values, visible, scale=scale)
-        if path is _unread and output.requires_grad:
-            values = zero_hidden(values, visible)
-        if _is_trusted(output, values):
-            return output
-    return _formula(queries, keys, values, visible, scale)
+    These are the queries that see a key that is not finite, or a bias of -inf at all keys.
+    """
+    visible, bias, finite = inputs.visible, inputs.bias, None
+    if visible is not None and visible.shape[-2] > 1:
+        finite = inputs.keys.isfinite().all(dim=-1, keepdim=True)
+        inputs = inputs._replace(keys=torch.where(finite, inputs.keys, 0.0))
+    output = run_kernel(inputs)
+    if finite is not None and visible is not None:
+        wrong = ~finite.transpose(-2, -1)
+        if shares_keys(output, wrong):
+            wrong = wrong.repeat_interleave(output.shape[1] // wrong.shape[1], dim=1)
+        wrong = (visible & wrong).any(dim=-1, keepdim=True)
+        output = torch.where(wrong, math.nan, output)
+    if bias is not None:
+        sees = torch.ones((), dtype=torch.bool, device=bias.device) if visible is None else visible
+        nothing = (sees & (bias > -math.inf)).any(dim=-1) < sees.any(dim=-1)
+        output = torch.where(nothing[..., None], math.nan, output)
+    return output
 
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
     return all_finite(output) and (not output.requires_grad or _is_ordinary(values))
 
 
-def _tolerates_rounding(
-    queries: Tensor, keys: Tensor, visible: Tensor | None, scale: float | None
-) -> bool:
+def _tolerates_rounding(inputs: Inputs) -> bool:
     """Whether no score is so large, or NaN, that another rounding moves it by 1.
 
     Keys that no query sees do not count: padding changes nothing, not even the path.
     """
+    queries, keys = inputs.queries, inputs.keys
     of_queries, of_keys = (
         torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide_dtype(tensor))
         for tensor in (queries, keys)
     )
-    if visible is not None:
-        of_keys = of_keys.masked_fill(~seen_by_any(visible, keys).squeeze(-1), 0)
-    largest_score = (of_queries.max() * of_keys.max()).item() * _factor(scale, queries.shape[-1])
+    if inputs.visible is not None:
+        of_keys = of_keys.masked_fill(~seen_by_any(inputs.visible, keys).squeeze(-1), 0)
+    factor = _factor(inputs.scale, queries.shape[-1])
+    largest_score = (of_queries.max() * of_keys.max()).item() * factor
     return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
 
 
@@ -153,37 +172,20 @@ def _is_ordinary(tensor: Tensor) -> bool:
     return bool(torch.linalg.vector_norm(tensor, dtype=wide_dtype(tensor)).item() <= ORDINARY)
 
 
-def _causal(
-    queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, scale: float | None
-) -> Tensor:
-    if visible is None:
-        output = run_kernel(queries, keys, values, None, causal=True, scale=scale)
-    else:
-        output = _sliced(queries, keys, values, visible, scale, causal=True)
-    # Future keys may overflow, like padding.
-    may_read = queries.device.type == "cpu" and not torch.compiler.is_compiling()
-    if may_read and not _is_trusted(output, values):
-        return _formula(queries, keys, values, visible, scale, causal=True)
-    return output
-
-
-def _sliced(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    visible: Tensor,
-    scale: float | None,
-    *,
-    causal: bool = False,
-) -> Tensor:
-    seen = count_visible(visible).flatten().tolist()
+def _run_slices(inputs: Inputs) -> Tensor:
+    """Call the kernel for each example, with its keys up to the length."""
+    seen = count_visible(inputs.visible).flatten().tolist()  # type: ignore[arg-type]
     if not any(seen):
-        return _formula(queries, keys, values, visible, scale)
+        return _formula(inputs)
     # unbind, because every plain slice would get a full-size gradient of its own.
-    examples = zip(queries.unbind(), keys.unbind(), values.unbind(), seen, strict=True)
-    kernel = partial(run_kernel, visible=None, causal=causal, scale=scale)
+    examples = zip(*(it.unbind() for it in inputs[:3]), seen, strict=True)
+    one = inputs._replace(visible=None)
     outputs = [
-        kernel(q[None], k[None, ..., :length, :], v[None, ..., :length, :])
+        run_kernel(
+            one._replace(
+                queries=q[None], keys=k[None, ..., :length, :], values=v[None, ..., :length, :]
+            )
+        )
         for q, k, v, length in examples
         if length > 0
     ]
@@ -192,39 +194,95 @@ def _sliced(
     return torch.cat([next(found) if length > 0 else nothing for length in seen])
 
 
-def run_kernel(
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    visible: Tensor | None,
-    *,
-    causal: bool = False,
-    scale: float | None = None,
-) -> Tensor:
+def _run_rows(inputs: Inputs) -> Tensor:
+    """Call the kernel for some queries at a time, with the keys up to them: a causal bias.
+
+    Then no more of the bias is joined with the mask at once than a cache holds.
+    """
+    outputs = []
+    for first in range(0, inputs.queries.shape[-2], ROWS):
+        rows = slice(first, first + ROWS)
+        queries = inputs.queries[..., rows, :]
+        end = first + queries.shape[-2]
+        keys, values = (it[..., :end, :] for it in (inputs.keys, inputs.values))
+        visible, bias = (
+            it if it is None else it[..., rows if it.shape[-2] > 1 else slice(None), :end]
+            for it in (inputs.visible, inputs.bias)
+        )
+        block = Inputs(queries, keys, values, visible, bias, inputs.causal, inputs.scale)
+        outputs.append(run_kernel(block.hide_future()))
+    return torch.cat(outputs, dim=-2)
+
+
+def run_kernel(inputs: Inputs) -> Tensor:
     """Call torch's kernel, which needs an axis of heads and one width for all."""
-    size, value_size = queries.shape[-1], values.shape[-1]
-    width = max(size, value_size)
-    q, k, v = (_widened(tensor, width) for tensor in (queries, keys, values))
-    if queries.dim() == 3:
+    q, k, v, visible, bias, causal, scale = inputs
+    size, value_size, has_heads = q.shape[-1], v.shape[-1], q.dim() == 4
+    mask = visible if bias is None else bias
+    if bias is not None and visible is not None:
+        mask = torch.where(visible, bias, -math.inf)
+    if size != value_size:
+        width = max(size, value_size)
+        q, k, v = (pad(tensor, (0, width - tensor.shape[-1])) for tensor in (q, k, v))
+    if not has_heads:
         q, k, v = (tensor.unsqueeze(1) for tensor in (q, k, v))
-        visible = None if visible is None else visible.unsqueeze(1)
-    output = scaled_dot_product_attention(
-        q,
-        k,
-        v,
-        attn_mask=visible,
-        is_causal=causal,
-        scale=_factor(scale, size),
-        enable_gqa=q.shape[1] != k.shape[1],
+        mask = mask.unsqueeze(1) if mask is not None and mask.dim() == 3 else mask
+    call = q, k, v, mask, causal, _factor(scale, size)
+    output: Tensor
+    if needs_gradient(q, k, v) and not torch.compiler.is_compiling():
+        output = _TwiceDifferentiable.apply(*call)  # type: ignore[no-untyped-call]
+    else:
+        output = _call(*call)
+    output = output if has_heads else output.squeeze(1)
+    return output if size <= value_size else output[..., :value_size]
+
+
+def _call(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
+) -> Tensor:
+    groups = q.shape[1] != k.shape[1]
+    return scaled_dot_product_attention(
+        q, k, v, attn_mask=mask, is_causal=causal, scale=scale, enable_gqa=groups
     )
-    output = output.squeeze(1) if queries.dim() == 3 else output
-    return output if value_size == width else output[..., :value_size]
+
+
+def _call_by_formula(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
+) -> Tensor:
+    if causal:  # as the kernel counts, from the first key
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()[
+            None, None
+        ]
+    if mask is None or mask.dtype == torch.bool:
+        return _formula(Inputs(q, k, v, mask, scale=scale))
+    return _formula(Inputs(q, k, v, mask > -math.inf, mask, scale=scale))
+
+
+class _TwiceDifferentiable(Function):
+    """torch's kernel with its own gradient, and the formula's where that is differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, *inputs: Any) -> Tensor:  # noqa: ANN401
+        tensors, ctx.others = inputs[:3], inputs[3:]
+        with torch.enable_grad():
+            needs = zip(tensors, ctx.needs_input_grad, strict=False)
+            copies = [tensor.detach().requires_grad_(needed) for tensor, needed in needs]
+            output = _call(*copies, *ctx.others)
+        # With the graph from the copies to the output, which is freed as any other is.
+        ctx.save_for_backward(*tensors, *copies, output)
+        return output.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        *tensors, output = ctx.saved_tensors
+        inputs, copies, needed = tensors[:3], tensors[3:], ctx.needs_input_grad
+        if wants_formula(grad):
+            all_of_them = *inputs, *ctx.others
+            return gradients_by_formula(_call_by_formula, needed, all_of_them, grad)
+        wanted = [copy for copy, wants in zip(copies, needed, strict=False) if wants]
+        found = iter(torch.autograd.grad(output, wanted, grad, retain_graph=True))
+        return tuple(next(found) if wants else None for wants in needed)
 
 
 def _factor(scale: float | None, size: int) -> float:
     return 1 / math.sqrt(size) if scale is None else scale
-
-
-def _widened(tensor: Tensor, width: int) -> Tensor:
-    missing = width - tensor.shape[-1]
-    return pad(tensor, (0, missing)) if missing else tensor

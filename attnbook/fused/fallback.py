@@ -27,10 +27,12 @@ def needs_fallback(*tensors: Tensor) -> bool:
     forward-mode differentiation, and what records one path for all inputs: `torch.jit.trace`
     and `make_fx`.
     """
+    for tensor in tensors:
+        if type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta:
+            return True
+    # torch has no public functions for the last two.
     return (
         is_recording()
-        or any(type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta for tensor in tensors)
-        # torch has no public functions for these two.
         or torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
     )
@@ -49,7 +51,8 @@ def stay_finite(*tensors: Tensor) -> bool:
 
 def all_finite(tensor: Tensor) -> bool:
     """Whether all numbers are finite, and so is their sum."""
-    return math.isfinite(tensor.detach().sum(dtype=wide_dtype(tensor)).item())
+    tensor = tensor.detach() if tensor.requires_grad else tensor
+    return math.isfinite(tensor.sum(dtype=wide_dtype(tensor)).item())
 
 
 def wide_dtype(tensor: Tensor) -> torch.dtype:
@@ -57,21 +60,22 @@ def wide_dtype(tensor: Tensor) -> torch.dtype:
     return torch.promote_types(tensor.dtype, torch.float)
 
 
-def is_untouched(module: nn.Module) -> bool:
-    """Whether calling a module runs only its class's forward: no hook, no forward of its own."""
-    return not (is_changed(module) or _has_any_global_hook())  # type: ignore[no-untyped-call]
+def is_untouched(module: nn.Module, *, global_hooks: bool = True) -> bool:
+    """Whether calling a module runs only its class's forward: no hook, no forward of its own.
 
-
-def is_changed(module: nn.Module) -> bool:
-    """Whether a module has hooks, or a forward, that its class has not."""
+    Args:
+        global_hooks: whether hooks of all modules count, too.
+    """
     # torch has no public function for this.
-    hooks = (
-        module._forward_hooks,
-        module._forward_pre_hooks,
-        module._backward_hooks,
-        module._backward_pre_hooks,
+    if global_hooks and _has_any_global_hook():  # type: ignore[no-untyped-call]
+        return False
+    has_hooks = (
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
     )
-    return any(hooks) or "forward" in vars(module)
+    return not has_hooks and "forward" not in vars(module)
 
 
 def is_plain(linear: nn.Module) -> bool:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 # How many scores it takes for `fast_weigh`.
 SCORES = 2**16
+# How many scores a dot-product layer weighs by the formula, and stores the weights of. With more,
+# torch's kernel runs, and weights are computed when they are read. The same on all devices.
+SCORES_STORED = 2**16
 # How many hidden units it takes for blocks: in inference, in training, and with one query,
 # where nothing is multiplied up.
 UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
@@ -78,6 +81,22 @@ def kernel_pays(queries: Tensor, keys: Tensor, values: Tensor) -> bool:
     if widened and products(queries, keys, values) < PRODUCTS_WIDENED:
         return False
     return queries.numel() * keys.numel() > 0 and not needs_fallback(queries, keys, values)
+
+
+def kernel_takes(bias: Tensor | None, queries: Tensor) -> bool:
+    """Whether torch's kernel adds such a bias as the formula does: no gradient, not rounded."""
+    if bias is None:
+        return True
+    exact = isinstance(bias, torch.Tensor) and bias.dtype in (torch.float32, torch.float64)
+    return exact and bias.dtype == queries.dtype and not needs_gradient(bias)
+
+
+def has_many_scores(queries: Tensor, keys: Tensor) -> bool:
+    """Whether weights are so many that they are computed only when they are read."""
+    tensors = isinstance(queries, torch.Tensor) and isinstance(keys, torch.Tensor)
+    if not tensors or keys.dim() < 2 or torch.compiler.is_exporting():
+        return False
+    return math.prod(queries.shape[:-1]) * keys.shape[-2] > SCORES_STORED
 
 
 def slices_pay(queries: Tensor, keys: Tensor, values: Tensor) -> bool:

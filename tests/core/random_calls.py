@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import torch
 
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MultiHeadAttention
-from attnbook.fused import blocks, when_faster
+from attnbook.fused import blocks, dot_product, when_faster
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, torch.bfloat16]
@@ -371,6 +371,7 @@ def find_faults(seed, put, program=lambda call: call.layer, make=make_call):
     for name in THRESHOLDS:
         put(when_faster, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)
+    put(dot_product, "ROWS", 2 if call.paths == "fast" else 256)
     if (attend := program(call)) is None:
         return []
     wrong = [f"{name} {fault}" for name, fault in compare_tensors(call, attend) if fault]

@@ -1,6 +1,7 @@
 """Attention to the keys of a cache: one query or several, shared heads, what is hidden."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -34,7 +35,7 @@ def test_heads_that_share_keys_get_what_the_formula_gives(num_queries, keep_weig
     queries, keys, values, visible = inputs(num_queries)
     for mask in (visible, visible[:1], visible[:, :, :1], None):
         expected = by_hand(queries, keys, values, torch.ones(1).bool() if mask is None else mask)
-        found = layer.attend_to_cached(queries, keys, values, mask)
+        found = layer._attend_unchecked(queries, keys, values, mask, sees_all=False)
         torch.testing.assert_close(found, expected.float())
 
 
@@ -47,7 +48,7 @@ def test_hidden_keys_and_values_may_be_anything(num_queries, filler):
     hidden = ~visible[:, :, 0, :, None]
     keys, values = (it.masked_fill(hidden, filler) for it in (keys, values))
     layer = DotProductAttention(keep_weights=False)
-    found = layer.attend_to_cached(queries, keys, values, visible)
+    found = layer._attend_unchecked(queries, keys, values, visible, sees_all=False)
     torch.testing.assert_close(found, expected.float())
 
 
@@ -55,7 +56,7 @@ def test_a_query_that_sees_nothing_gets_zeros():
     queries, keys, values, visible = inputs(1)
     visible[1] = False
     layer = DotProductAttention(keep_weights=False)
-    output = layer.attend_to_cached(queries, keys, values, visible)
+    output = layer._attend_unchecked(queries, keys, values, visible, sees_all=False)
     assert (output[1] == 0).all()
     torch.testing.assert_close(output[:1], by_hand(*(it[:1] for it in inputs(1))).float())
 
@@ -63,7 +64,8 @@ def test_a_query_that_sees_nothing_gets_zeros():
 def test_one_query_has_the_gradients_of_the_formula():
     queries, keys, values, visible = inputs(1)
     grads = []
-    for attend in (DotProductAttention(keep_weights=False).attend_to_cached, by_hand):
+    layer = DotProductAttention(keep_weights=False)
+    for attend in (partial(layer._attend_unchecked, sees_all=False), by_hand):
         leaves = [it.clone().requires_grad_() for it in (queries, keys, values)]
         grads.append(torch.autograd.grad(attend(*leaves, visible).sum(), leaves))
     torch.testing.assert_close(*grads)

@@ -36,7 +36,7 @@ def test_it_is_what_torch_computes_with_scale_and_attn_mask():
         expected = scaled_dot_product_attention(q, *shared, enable_gqa=True, **options)
         same(layer(q, *shared, bias=bias), expected)
         if bias is None:
-            same(layer.attend_to_cached(q, *shared, None), expected)
+            same(layer._attend_unchecked(q, *shared, None, sees_all=False), expected)
 
 
 @every_layer

@@ -359,7 +359,7 @@ BAD_CALLS = {
     "keys, integers": (
         append(KEYS.long()),
         TypeError,
-        "keys must hold floating-point numbers, got torch.int64",
+        "keys must have the cache's dtype, torch.float64, got torch.int64",
     ),
     "values, dtype": (
         append(KEYS, KEYS.float()),
@@ -1029,7 +1029,7 @@ def test_an_exported_step_takes_and_returns_the_buffers_of_a_cache(keep_weights)
     for i in range(3):
         part = x[:, i : i + 1]
         with cache.step(1) as step:
-            given = part, *buffers, *step
+            given = part, *buffers, *step[:4]
             if program is None:
                 exported = ExportedStep(layer), tuple(it.clone() for it in given)
                 program = torch.export.export(*exported).module()

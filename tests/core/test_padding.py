@@ -123,6 +123,20 @@ def test_padding_changes_no_gradient_of_projected_keys(junk, bias):
         assert not mine[~real].any()
 
 
+def test_queries_of_a_text_that_is_all_padding_reach_no_gradient_by_attend():
+    layer, (queries, keys, values) = make("multi-head"), random_qkv(8, dtype=torch.float32)
+    real = torch.tensor([True, False])[:, None].expand(2, 7)
+    wrong = torch.where(real[:, :1, None], queries, math.nan)
+    found = [
+        torch.autograd.grad(
+            layer.attend(it, layer.project_keys(keys, values, real)).square().sum(),
+            [*layer.parameters()],
+        )
+        for it in (queries, wrong)
+    ]
+    torch.testing.assert_close(*found)
+
+
 # Scores of subclasses
 
 

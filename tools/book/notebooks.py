@@ -39,11 +39,12 @@ MOST_WORKERS = 4
 # Names whose values differ between runs; the last three are results of `attnbook.timing`.
 CLOCKS = {"time", "timeit", "perf_counter", "process_time", "now", "today"}
 CLOCKS |= {"times_as_fast", "seconds_more", "one_call"}
-# Each kernel starts with this: a layer that keeps its weights then has no fast path. So a chapter
-# that shows a layer's lines but runs others fails.
+# Each kernel starts with this: a layer that keeps its weights then has no fast path, and computes
+# none on demand. So a chapter that shows a layer's lines but runs others fails.
 NO_FAST_PATHS = """
 import attnbook.attention, attnbook.layers
 attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
+attnbook.layers.WeightsOnDemand = None
 """
 # The first measures the fast paths; the second trains with them, and shows no lines of a layer.
 WITH_FAST_PATHS = ("what-attention-costs", "heads-that-copy")
