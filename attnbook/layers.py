@@ -27,6 +27,7 @@ from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.dot_product import Inputs, fast_dot_product_attention, run_kernel
 from attnbook.fused.fallback import (
     all_finite,
+    are_ordinary,
     is_plain,
     is_untouched,
     may_read_values,
@@ -325,7 +326,7 @@ class AdditiveAttention(Attention):
         """
         visible = self._visible_keys(queries, keys, values, valid_lens, causal, mask)
         # The projection of huge padding can overflow to NaN, and so would its gradient.
-        queries, keys = replace_hidden(queries, keys, visible, mask is None)
+        queries, keys = self._clear_for_products(queries, keys, visible, mask is None)
         if self._blocks_pay(queries, keys, values):
             projected = self._project_queries(queries), self.project_keys(keys)
             return self._attend_in_blocks(*projected, values, visible, bias)
@@ -384,12 +385,20 @@ class AdditiveAttention(Attention):
         visible = self._visible_keys(*given, of_keys="projected_keys")
         if type(self.W_k) is nn.Linear:
             check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
-        queries, keys = replace_hidden(queries, projected_keys, visible, mask is None)
+        queries, keys = self._clear_for_products(queries, projected_keys, visible, mask is None)
         queries = self._project_queries(queries)
         if self._blocks_pay(queries, keys, values):
             return self._attend_in_blocks(queries, keys, values, visible, bias)
         scores = self.w_v(additive_features(queries, keys))
         return self._weigh_and_pool(scores.squeeze(-1), values, visible, bias)
+
+    def _clear_for_products(
+        self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Replace hidden vectors, unless none is so large that a product may overflow."""
+        if visible is None or (self._scores_as(AdditiveAttention) and are_ordinary(queries, keys)):
+            return queries, keys
+        return replace_hidden(queries, keys, visible, from_first)
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         check_projected("queries", queries, "query_size", self.W_q)

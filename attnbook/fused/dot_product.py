@@ -22,6 +22,7 @@ from torch.nn.functional import pad, scaled_dot_product_attention
 from attnbook.fused.fallback import (
     all_finite,
     gradients_by_formula,
+    is_ordinary,
     wants_formula,
     wide_dtype,
 )
@@ -35,8 +36,6 @@ from attnbook.weighting import weigh
 
 # Queries of a block with a causal bias.
 ROWS = 256
-# Values of a larger norm are huge: their products with gradients might overflow.
-ORDINARY = 1e9
 
 
 class Inputs(NamedTuple):
@@ -147,7 +146,7 @@ def _run_unread(inputs: Inputs) -> Tensor:
 
 
 def _is_trusted(output: Tensor, values: Tensor) -> bool:
-    return all_finite(output) and (not output.requires_grad or _is_ordinary(values))
+    return all_finite(output) and (not output.requires_grad or is_ordinary(values))
 
 
 def _tolerates_rounding(inputs: Inputs) -> bool:
@@ -165,11 +164,6 @@ def _tolerates_rounding(inputs: Inputs) -> bool:
     factor = _factor(inputs.scale, queries.shape[-1])
     largest_score = (of_queries.max() * of_keys.max()).item() * factor
     return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
-
-
-def _is_ordinary(tensor: Tensor) -> bool:
-    """Whether products with ordinary gradients stay far from overflow; NaN is not ordinary."""
-    return bool(torch.linalg.vector_norm(tensor, dtype=wide_dtype(tensor)).item() <= ORDINARY)
 
 
 def _run_slices(inputs: Inputs) -> Tensor:

@@ -16,6 +16,8 @@ from attnbook.masking.lengths import is_readable, is_recording
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+# Tensors of a larger norm are huge: their products with gradients might overflow.
+ORDINARY = 1e9
 # torch has no public function for this.
 _functorch = torch._C._functorch
 
@@ -47,6 +49,18 @@ def stay_finite(*tensors: Tensor) -> bool:
     """Whether all are known to be finite, and no autocast will make them infinite."""
     are_finite = all(may_read_values(tensor) and all_finite(tensor) for tensor in tensors)
     return are_finite and not autocast_is_on("cpu")
+
+
+def are_ordinary(*tensors: Tensor) -> bool:
+    """Whether all are known to be so small that products with ordinary numbers stay finite."""
+    known = all(may_read_values(tensor) for tensor in tensors) and not autocast_is_on("cpu")
+    return known and all(is_ordinary(tensor) for tensor in tensors)
+
+
+def is_ordinary(tensor: Tensor) -> bool:
+    """Whether products with ordinary numbers stay far from overflow; NaN is not ordinary."""
+    norm = torch.linalg.vector_norm(tensor.detach(), dtype=wide_dtype(tensor))
+    return bool(norm.item() <= ORDINARY)
 
 
 def all_finite(tensor: Tensor) -> bool:
