@@ -460,7 +460,7 @@ class KeyValueCache:
                 self._end_step(following)
             finally:
                 self._give_up(step)
-        finally:  # again, where an interrupt kept the line above from running
+        finally:  # again, where an interrupt prevented the line above
             self._give_up(step)
 
     def _end_step(self, following: _State) -> None:
@@ -584,8 +584,8 @@ class KeyValueCache:
 
     def _make_writable(self) -> None:
         """Copy tensors made in inference mode, into which nothing may be written outside of it."""
-        kept = any(it.is_inference() for pair in self._state.layers for it in pair)
-        if kept and not torch.is_inference_mode_enabled():
+        made_there = any(it.is_inference() for pair in self._state.layers for it in pair)
+        if made_there and not torch.is_inference_mode_enabled():
             self._replace_each(torch.clone)
 
     def _replace_each(self, change: Callable[[Tensor], Tensor]) -> None:

@@ -75,22 +75,21 @@ def fast_dot_product_attention(inputs: Inputs, *, from_first: bool = True) -> Te
     reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
     if reads and needs_gradient(queries, keys, values) and not _tolerates_rounding(inputs):
         return _formula(inputs)
-    biased = inputs.bias is not None
-    by_length = from_first and visible is not None and visible.shape[-2] == 1
-    sliced = by_length and reads and not biased and slices_pay(queries, keys, values)
-    # The kernel's causal mask has the first query at the first key, and comes with no other mask.
-    as_many = inputs.causal and _are_as_many(queries, keys)
-    run = _run_slices if sliced and (as_many or not inputs.causal) else run_kernel
-    if biased and reads and as_many:
+    as_many, biased = _are_as_many(queries, keys), inputs.bias is not None
+    by_length = from_first and visible is not None and visible.shape[-2] == 1 and not biased
+    run = run_kernel
+    if reads and biased and inputs.causal and as_many:
         run = _run_rows
-    elif not as_many or not (sliced or visible is None) or biased:
+    elif reads and by_length and (as_many or not inputs.causal):
+        run = _run_slices if slices_pay(queries, keys, values) else run_kernel
+    # The kernel's order has the first query at the first key, and comes with no other mask.
+    if run is run_kernel and (biased or visible is not None or not as_many):
         inputs = inputs.hide_future()
     if not reads:
         return _run_unread(inputs.clear_hidden())
     output = run(inputs)
-    nothing_hidden = inputs.visible is None or (run is _run_slices and not inputs.causal)
-    if nothing_hidden and not (inputs.causal or biased):
-        return output
+    if not (inputs.causal or biased or (visible is not None and run is run_kernel)):
+        return output  # nothing was computed that is hidden
     if run is run_kernel and inputs.visible is not None and not _is_trusted(output, values):
         inputs = inputs.clear_hidden()
         output = run_kernel(inputs)

@@ -7,7 +7,7 @@ import pytest
 from tools import ROOT
 from tools.ci import pythons
 
-# Stands in for make: notes its last three words, and fails as it is asked to.
+# Instead of make: notes its last three words, and fails as it is asked to.
 MAKE = '#!/bin/sh\nshift; echo "$*" >> "$CALLS"\ncase "$*" in *"$FAILS") exit 2;; esac\n'
 
 
