@@ -158,7 +158,7 @@ class DotProductAttention(Attention):
         queries, keys = self._clear_for_gradients(queries, keys, visible, mask is None)
         if fast:
             if bias is not None:
-                check_bias(bias, shape, queries, visible)
+                check_bias(bias, shape, queries, visible, causal=causal)
             inputs = Inputs(queries, keys, values, visible, bias, causal, self.scale)
             return self._run_kernel(inputs, from_first=mask is None)
         queries = share_keys(queries, keys.shape[1]) if shared else queries

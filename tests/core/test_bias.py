@@ -119,6 +119,10 @@ def test_a_whole_row_of_minus_inf_is_read_only_where_lengths_are(name):
         layer(*inputs, bias=low)
     with checked(), pytest.raises(ValueError, match="bias must be finite or -inf"):
         compiled(*inputs, bias=low)
+    past = torch.zeros(3, 7)
+    past[0, :5] = -math.inf  # all that the first query sees in causal order
+    with pytest.raises(ValueError, match=r"bias must be finite or -inf.*-inf at index \(0, 0"):
+        layer(*inputs, bias=past, causal=True)
     seen = torch.tensor([1, 0])  # but where no key is visible, nothing is used
     assert (
         layer(*inputs, seen[:, None].expand(2, 3) * torch.tensor([1, 0, 0]), bias=low)
