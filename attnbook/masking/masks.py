@@ -21,11 +21,9 @@ from attnbook.checks import (
     see_recipe_of,
 )
 from attnbook.masking.lengths import lengths_for_queries, make_comparable
-from attnbook.renamed import warn_renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from jaxtyping import Bool, Int, Shaped
     from torch import Tensor
@@ -299,15 +297,3 @@ def check_shape(shape: Sequence[int]) -> None:
         raise ValueError(f"{rule}, got {len(shape)} axes in {tuple(shape)}")
     if min(shape) < 0:
         raise ValueError(f"{rule}, each at least 0, got {tuple(shape)}")
-
-
-_RENAMED = {"given_mask": check_mask, "seen_keys": count_visible, "reach": last_visible}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any attribute
-    """Return what had another name before 0.1, with a warning."""
-    if name not in _RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    new = _RENAMED[name]
-    warn_renamed(name, new.__name__)
-    return new

@@ -9,8 +9,6 @@ from typing import Any
 
 from torch import Tensor
 
-from attnbook.renamed import renamed
-
 Function = Callable[..., Any]
 
 
@@ -80,9 +78,6 @@ class Bug:
     symptom: str = ""
     origin: str = ""
 
-    sentence = renamed("sentence", "cause")
-    mend = renamed("mend", "fix")
-
 
 @dataclass(frozen=True)
 class Law:
@@ -138,8 +133,6 @@ class Task:
     solutions: dict[str, Solution] = field(default_factory=dict)
     bugs: dict[str, Bug] = field(default_factory=dict)
     tests: list[Function] = field(default_factory=list)
-
-    rights = renamed("rights", "solutions")
 
     def case(self, name: str, **options: bool) -> Callable[[Function], Function]:
         """Register a function that creates the arguments of a case."""

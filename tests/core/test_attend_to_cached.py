@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from attnbook import CrossCache, DotProductAttention, KeyValueCache, MultiHeadAttention
+from attnbook import CrossCache, DotProductAttention, MultiHeadAttention
 
 BATCH, HEADS, KV_HEADS, KEYS, SIZE = 2, 6, 2, 7, 5
 
@@ -76,24 +76,3 @@ def test_keys_of_another_text_must_fit_the_queries():
     cache = CrossCache(torch.ones(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
     with pytest.raises(ValueError, match=r"^keys must have query_size=1 numbers in the last axis"):
         layer.attend(torch.ones(1, 1, 5), cache)
-
-
-@pytest.mark.parametrize("max_length", [None, 11])
-def test_steps_with_shared_heads_and_turned_keys_equal_the_whole_text(max_length):
-    def turn(vectors, positions):
-        angles = positions[:, None, :, None] / 3
-        first, second = vectors.chunk(2, dim=-1)
-        cos, sin = angles.cos(), angles.sin()
-        return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
-
-    options = {"num_kv_heads": 2, "head_size": 4, "keep_weights": False, "rotary": turn}
-    layer = MultiHeadAttention(5, 5, 5, 5, 6, **options).eval()
-    text = torch.randn(2, 11, 5)
-    with torch.no_grad():
-        at = torch.arange(11).expand(2, 11)
-        whole = layer(text, text, text, causal=True, positions=at)
-        cache, outputs = KeyValueCache(1, 2, 2, 4, 4, max_length=max_length), []
-        for new in text.split([4, 1, 1, 3, 1, 1], dim=1):
-            with cache.step(new.shape[1]):
-                outputs.append(layer(new, new, new, cache=cache.layer(0)))
-    torch.testing.assert_close(torch.cat(outputs, dim=1), whole)

@@ -19,6 +19,7 @@ from torch._dynamo.testing import CompileCounter
 import attnbook.cache as cache_module
 from attnbook import CrossCache, KeyValueCache, LayerCache, MultiHeadAttention, rotary_encoding
 from attnbook.cache import CacheStep
+from tests.core.cache_machine import is_same
 
 HIDDENS, HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS = 5, 4, 6, 2
 TOLERANCE = 1e-12
@@ -113,24 +114,6 @@ def test_cached_outputs_and_weights_of_each_head_are_those_of_the_whole_text(kee
             whole = weights[:, :, start : start + count, : start + count]
             assert torch.allclose(found[..., stored], whole, atol=TOLERANCE)
         start += count
-
-
-def test_a_row_goes_on_in_the_document_of_its_last_token():
-    layer, cache, x = make_layer(), make_cache(), random_vectors(5)
-    documents = torch.tensor([[0, 0, 1], [4, 4, 7]])
-    valid = torch.tensor([[True, True, True], [True, True, False]])
-    outputs = []
-    steps = {"valid": valid, "documents": documents}, {}, {}
-    for part, given in zip(x.split([3, 1, 1], dim=1), steps, strict=True):
-        with cache.step(part.shape[1], **given):
-            outputs.append(layer(part, part, part, cache=cache.layer(0)))
-    whole = torch.tensor([[0, 0, 1, 1, 1], [4, 4, -1, 4, 4]])  # -1 is padding
-    mask = (whole[:, :, None] == whole[:, None]).tril()
-    positions = torch.tensor([[0, 1, 2, 3, 4], [0, 1, 2, 2, 3]])
-    expected = layer(x, x, x, mask=mask, positions=positions)
-    real = whole >= 0
-    assert torch.allclose(torch.cat(outputs, 1)[real], expected[real], atol=TOLERANCE)
-    assert cache.documents[cache.valid].tolist() == [0, 0, 1, 1, 1, 4, 4, 4, 4]
 
 
 # Keys of another text
@@ -288,11 +271,6 @@ BAD_CALLS = {
     ),
     "positions, negative": (
         step_with(2, positions=torch.tensor([3, -1])),
-        ValueError,
-        "positions of real tokens must be at least 0 and at most 2**62, got -1",
-    ),
-    "positions, negative, documents": (
-        step_with(1, positions=torch.tensor([-1]), documents=torch.tensor([5])),
         ValueError,
         "positions of real tokens must be at least 0 and at most 2**62, got -1",
     ),
@@ -495,11 +473,6 @@ BAD_CALLS = {
         lambda it: it.load_state_dict(None),
         TypeError,
         "state must be a dict, as state_dict returns it, got NoneType",
-    ),
-    "state, numbers": (
-        lambda it: it.load_state_dict([1]),
-        TypeError,
-        "state must be a dict, as state_dict returns it, got list",
     ),
     "state, other names": (
         lambda it: it.load_state_dict({1: KEYS}),
@@ -757,24 +730,6 @@ def interrupt_at(line, change, cache):
     finally:
         sys.settrace(before)
     return False
-
-
-def is_same(state, other):
-    """Whether two caches hold the same; one of them may have more free slots."""
-    for name, it in state.items():
-        if name == "rule":
-            continue
-        now, then = it, other[name]
-        if it.dim() > 1:
-            axis = 1 if it.dim() == 2 else 2
-            size = min(it.shape[axis], then.shape[axis])
-            rest = [part.narrow(axis, size, part.shape[axis] - size) for part in (now, then)]
-            if any(part.any() for part in rest):
-                return False
-            now, then = now.narrow(axis, 0, size), then.narrow(axis, 0, size)
-        if now.shape != then.shape or not torch.equal(now, then):
-            return False
-    return True
 
 
 def fail(cache):

@@ -47,18 +47,6 @@ def test_left_padding_changes_nothing_where_positions_are_given(keep):
     assert torch.allclose(found[:, 3:], layer(x, x, x, causal=True), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("rotary", [HALVES, None])
-def test_the_order_of_keys_in_memory_says_nothing_where_positions_are_given(rotary):
-    layer, x = llama(rotary=rotary), x_of()
-    order = torch.tensor([3, 0, 4, 1, 2])
-    expected = layer(x, x, x, causal=True)
-    options = {"causal": True, "positions": torch.arange(5)}
-    found = layer(x, x[:, order], x[:, order], key_positions=order, **options)
-    assert torch.allclose(found, expected, rtol=0, atol=1e-12)
-    last = layer(x[:, 3:], x, x, causal=True)
-    assert torch.allclose(last, expected[:, 3:], rtol=0, atol=1e-12)
-
-
 # Torch's programs
 
 

@@ -5,7 +5,6 @@ import re
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from attnbook import (
@@ -306,12 +305,6 @@ def test_what_a_refusal_advises_gives_what_torchs_layer_gives(name, value, torch
     expected, weights = theirs(X, X, X, **{name: value}, **torch_needs)
     assert torch.allclose(ours(X, X, X, **arguments), expected, rtol=0, atol=1e-12)
     assert torch.allclose(ours.attention_weights.mean(dim=1), weights, rtol=0, atol=1e-12)
-
-
-def test_an_attn_mask_of_scaled_dot_product_attention_is_converted_as_advised():
-    expected = F.scaled_dot_product_attention(X, X, X, attn_mask=~FUTURE)
-    mask = interop.from_attn_mask(~FUTURE, true_means="visible")
-    assert torch.allclose(DotProductAttention()(X, X, X, mask=mask), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("adds", ["add_bias_kv", "add_zero_attn"])

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
 from torch.nn.functional import scaled_dot_product_attention as sdpa
 
-from attnbook import DotProductAttention, MultiHeadAttention, checked
+from attnbook import DotProductAttention, checked
 from attnbook.masking.interop import (
     MaskRules,
     for_attnbook,
@@ -23,9 +22,9 @@ from attnbook.masking.interop import (
 )
 from attnbook.masking.masks import visible_keys
 from tests.masking.mask_rules import random_rules
+from tests.masking.test_interop import BATCH, HEADS, WIDTH, both_layers, numbers
 
 RULES = [random_rules(seed) for seed in range(100)]
-BATCH, HEADS, WIDTH = 2, 3, 12
 ones = torch.ones
 
 
@@ -133,23 +132,12 @@ def test_a_mask_comes_back_from_each_library_as_it_was(library):
 # The same outputs
 
 
-def numbers(*shape, seed=3):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
 def random_masks(*shape, seed):
     """Masks that hide three of ten, True = hidden, and no key from all queries of a row."""
     generator = torch.Generator().manual_seed(seed)
     hidden = torch.rand(*shape, generator=generator) < 0.3
     hidden[..., 2] = False
     return hidden
-
-
-def both_layers():
-    torch.manual_seed(5)
-    mine = MultiHeadAttention(WIDTH, WIDTH, WIDTH, WIDTH, HEADS, bias=True).double()
-    nn.init.normal_(mine.W_o.bias)
-    return mine, mine.to_torch()
 
 
 FORMS = {"booleans": lambda hidden: hidden, "numbers": lambda hidden: added(hidden).double()}

@@ -58,8 +58,7 @@ def imports() -> dict[str, set[str]]:
         others = {room_of(other) for other in graph.find_modules_directly_imported_by(module)}
         by_room.setdefault(room_of(module), set()).update(others - {room_of(module)})
     package = by_room.pop("", set())
-    for name in ("_version", "renamed"):  # a number, and old names that warn
-        del by_room[name]
+    del by_room["_version"]  # a number
     if by_room.keys() != ROOMS.keys():
         raise ValueError(f"ROOMS must name each room once; the package has {sorted(by_room)}")
     names = ROOMS.keys() - {*WITHOUT_ARROWS}

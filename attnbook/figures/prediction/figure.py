@@ -20,7 +20,6 @@ from attnbook.figures.shared.base import (
     stylesheet,
 )
 from attnbook.messages import Messages
-from attnbook.renamed import warn_renamed
 
 TEXT = Messages(__file__)
 WITHIN = 0.005  # an answer to two decimals is right
@@ -40,7 +39,7 @@ class Prediction(Figure):
         right: the result of the book's code. The reader types a number, or the numbers of a
             tensor or list. The reader chooses a text, or a shape.
         wrong_answers: the result of each common mistake, by a sentence about the mistake. A choice
-            needs at least one. (Called `slips` before 0.1.)
+            needs at least one.
         labels: of the numbers; a single one needs none.
         within: the tolerance of a typed number.
         caption: one sentence below the figure.
@@ -75,7 +74,7 @@ class Prediction(Figure):
     tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     done = traitlets.Unicode().tag(sync=True)
 
-    def __init__(  # noqa: PLR0913 - `slips` goes with the next version
+    def __init__(
         self,
         ask: str,
         right: object,
@@ -84,11 +83,7 @@ class Prediction(Figure):
         labels: Sequence[str] = (),
         within: float = WITHIN,
         caption: str = "",
-        slips: Mapping[str, object] | None = None,
     ) -> None:
-        if slips is not None:
-            warn_renamed("slips", "wrong_answers")
-            wrong_answers = slips
         typed = not isinstance(right, str | tuple)
         convert: Callable[[Any], Any] = _to_numbers if typed else _to_text
         mistakes = [
