@@ -240,10 +240,14 @@ class Attention(ExplainedModule):
                 "attention_weights must be read after torch.func.vmap, got a read within it: "
                 "they are those of all samples"
             )
-        if isinstance(self._attention_weights, WeightsOnDemand):
-            self._attention_weights = self._attention_weights.compute()
-        if self._attention_weights is not None:
-            return unwrap(self._attention_weights)  # a compiled layer stores them wrapped
+        kept = self._attention_weights
+        if isinstance(kept, WeightsOnDemand):
+            weights = kept.compute()
+            if self._attention_weights is kept:  # no other thread has called the layer meanwhile
+                self._attention_weights = weights
+            return weights
+        if kept is not None:
+            return unwrap(kept)  # a compiled layer stores them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.
         raise AttributeError
 

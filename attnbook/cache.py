@@ -382,10 +382,7 @@ class KeyValueCache:
 
     @property
     def next_positions(self) -> Int[Tensor, " batch"]:
-        """Where the next token of each row is if no position is given: after all of its document.
-
-        Its document is that of the row's last real token.
-        """
+        """One position after all tokens of each row's last document: that of its next token."""
         return self._slots.last_positions + 1
 
     @property

@@ -40,6 +40,7 @@ from attnbook.fused.when_faster import (
     has_many_scores,
     kernel_pays,
     kernel_takes,
+    looking_pays,
     needs_gradient,
     streaming_pays,
 )
@@ -235,14 +236,17 @@ class DotProductAttention(Attention):
         return unshare_keys(output, weights.shape[1])
 
     def _stays_finite(self, queries: Tensor, keys: Tensor) -> bool:
-        return self._scores_as(DotProductAttention) and stay_finite(queries, keys)
+        grows = self.scale is not None and self.scale > 1  # it may make a query infinite
+        return not grows and self._scores_as(DotProductAttention) and stay_finite(queries, keys)
 
 
 def attends_as_written(layer: nn.Module) -> bool:
-    """Whether a call of the layer runs `DotProductAttention.forward`, and nothing else."""
+    """Whether a call runs what `DotProductAttention` has; the score may be the layer's own."""
     if not isinstance(layer, DotProductAttention) or not is_untouched(layer):
         return False
-    return type(layer).forward is DotProductAttention.forward
+    kind, own = type(layer), DotProductAttention
+    steps = ("__call__", "forward", "_weigh_and_pool", "_pool", "_drop")
+    return kind is own or all(getattr(kind, name) is getattr(own, name) for name in steps)
 
 
 class AdditiveAttention(Attention):
@@ -396,9 +400,18 @@ class AdditiveAttention(Attention):
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         """Replace hidden vectors, unless none is so large that a product may overflow."""
-        if visible is None or (self._scores_as(AdditiveAttention) and are_ordinary(queries, keys)):
+        if visible is None or (
+            self._scores_as(AdditiveAttention) and self._never_overflows(queries, keys)
+        ):
             return queries, keys
         return replace_hidden(queries, keys, visible, from_first)
+
+    def _never_overflows(self, queries: Tensor, keys: Tensor) -> bool:
+        """Whether all that is multiplied is known to be ordinary; small calls do not look."""
+        parts = self.W_q, self.W_k
+        if not looking_pays(keys) or any(type(part) is not nn.Linear for part in parts):
+            return False
+        return are_ordinary(queries, keys, *(part.weight for part in parts))
 
     def _project_queries(self, queries: Tensor) -> Tensor:
         check_projected("queries", queries, "query_size", self.W_q)

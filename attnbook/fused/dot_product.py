@@ -58,9 +58,12 @@ class Inputs(NamedTuple):
         return self._replace(visible=visible, causal=False)
 
     def clear_hidden(self) -> Inputs:
-        """Zero the keys and values that no query sees."""
+        """Zero the keys and values that no query sees, and the queries that see nothing."""
+        if self.visible is None:
+            return self
         keys, values = (zero_hidden(it, self.visible) for it in (self.keys, self.values))
-        return self._replace(keys=keys, values=values)
+        queries = torch.where(self.visible.any(dim=-1, keepdim=True), self.queries, 0.0)
+        return self._replace(queries=queries, keys=keys, values=values)
 
 
 def fast_dot_product_attention(inputs: Inputs, *, from_first: bool = True) -> Tensor:
@@ -220,6 +223,7 @@ def run_kernel(inputs: Inputs) -> Tensor:
     if not has_heads:
         q, k, v = (tensor.unsqueeze(1) for tensor in (q, k, v))
         mask = mask.unsqueeze(1) if mask is not None and mask.dim() == 3 else mask
+    mask = mask[None, None] if mask is not None and mask.dim() == 2 else mask
     call = q, k, v, mask, causal, _factor(scale, size)
     output: Tensor
     if needs_gradient(q, k, v) and not torch.compiler.is_compiling():
@@ -256,22 +260,23 @@ class _TwiceDifferentiable(Function):
 
     @staticmethod
     def forward(ctx: Any, *inputs: Any) -> Tensor:  # noqa: ANN401
-        tensors, ctx.others = inputs[:3], inputs[3:]
+        *tensors, mask, ctx.causal, ctx.scale = inputs
         with torch.enable_grad():
             needs = zip(tensors, ctx.needs_input_grad, strict=False)
             copies = [tensor.detach().requires_grad_(needed) for tensor, needed in needs]
-            output = _call(*copies, *ctx.others)
+            call: tuple[Any, ...] = *copies, mask, ctx.causal, ctx.scale
+            output = _call(*call)
         # With the graph from the copies to the output, which is freed as any other is.
-        ctx.save_for_backward(*tensors, *copies, output)
+        ctx.save_for_backward(*tensors, mask, *copies, output)
         return output.detach()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        *tensors, output = ctx.saved_tensors
-        inputs, copies, needed = tensors[:3], tensors[3:], ctx.needs_input_grad
+        *saved, output = ctx.saved_tensors
+        inputs, copies, needed = saved[:4], saved[4:], ctx.needs_input_grad
         if wants_formula(grad):
-            all_of_them = *inputs, *ctx.others
-            return gradients_by_formula(_call_by_formula, needed, all_of_them, grad)
+            call = *inputs, ctx.causal, ctx.scale
+            return gradients_by_formula(_call_by_formula, needed, call, grad)
         wanted = [copy for copy, wants in zip(copies, needed, strict=False) if wants]
         found = iter(torch.autograd.grad(output, wanted, grad, retain_graph=True))
         return tuple(next(found) if wants else None for wants in needed)

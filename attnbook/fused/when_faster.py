@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from attnbook.checks import autocast_is_on
 from attnbook.fused.blocks import BLOCK
 from attnbook.fused.fallback import needs_fallback
 
@@ -25,6 +26,8 @@ SCORES = 2**16
 # How many scores a dot-product layer weighs by the formula, and stores the weights of. With more,
 # torch's kernel runs, and weights are computed when they are read. The same on all devices.
 SCORES_STORED = 2**16
+# How many numbers keys have, for additive attention to look whether padding must be cleared.
+NUMBERS_CLEARED = 2**16
 # How many hidden units it takes for blocks: in inference, in training, and with one query,
 # where nothing is multiplied up.
 UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
@@ -87,8 +90,18 @@ def kernel_takes(bias: Tensor | None, queries: Tensor) -> bool:
     """Whether torch's kernel adds such a bias as the formula does: no gradient, not rounded."""
     if bias is None:
         return True
+    if autocast_is_on(queries.device.type):
+        return False  # it would round the bias
     exact = isinstance(bias, torch.Tensor) and bias.dtype in (torch.float32, torch.float64)
     return exact and bias.dtype == queries.dtype and not needs_gradient(bias)
+
+
+def looking_pays(keys: Tensor) -> bool:
+    """Whether it costs less to look for large numbers among keys than to clear padding.
+
+    In half precision, products of ordinary numbers may overflow.
+    """
+    return keys.numel() > NUMBERS_CLEARED and keys.dtype.itemsize >= 4
 
 
 def has_many_scores(queries: Tensor, keys: Tensor) -> bool:

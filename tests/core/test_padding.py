@@ -8,6 +8,7 @@ import torch
 from attnbook import (
     AdditiveAttention,
     Attention,
+    DotProductAttention,
     MultiHeadAttention,
     kernel_pool,
 )
@@ -135,6 +136,31 @@ def test_queries_of_a_text_that_is_all_padding_reach_no_gradient_by_attend():
         for it in (queries, wrong)
     ]
     torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("largest", [6e4, 1e8])
+def test_large_padding_never_makes_a_product_overflow(largest):
+    # In float16 6e4 overflows in a product; in float32 1e8 does, times a weight of 1e31.
+    dtype = torch.float16 if largest < 1e5 else torch.float32
+    for seed in range(50):
+        torch.manual_seed(seed)
+        layer = AdditiveAttention(64, 64, 16).to(dtype)
+        queries, keys = torch.randn(2, 3, 64).to(dtype), torch.randn(2, 4, 64).to(dtype)
+        sign = torch.randn(2, 4, 64).sign()
+        queries[1], keys[1] = largest * sign[1, :3], -largest * sign[1]
+        if dtype == torch.float32:
+            layer.W_k.weight.data *= 1e31
+        output = layer(queries, keys, keys.detach(), torch.tensor([4, 0]))
+        output.sum().backward()
+        assert all(it.grad.isfinite().all() for it in layer.parameters())
+        assert not output[1].any()
+
+
+def test_a_scale_may_make_a_padded_query_infinite():
+    queries, keys = torch.ones(2, 2, 4).half(), torch.randn(2, 3, 4).half().requires_grad_()
+    queries[1] = 6e4
+    DotProductAttention(scale=2.0)(queries, keys, keys, torch.tensor([3, 0])).sum().backward()
+    assert keys.grad.isfinite().all()
 
 
 # Scores of subclasses

@@ -6,6 +6,7 @@ Small calls count as large here.
 import copy
 import io
 import math
+import weakref
 from contextlib import nullcontext
 
 import pytest
@@ -160,3 +161,94 @@ def test_a_compiled_layer_keeps_infinite_keys_of_another_document_from_other_que
     found = torch.compile(layer, backend="eager")(q, k, v, mask=documents.bool())
     torch.testing.assert_close(found[:, ::2], layer(q, k, v, mask=documents.bool())[:, ::2])
     assert found[:, ::2].isfinite().all()
+
+
+# What a hostile round of calls has found
+
+
+LEFT_PADDED = {"causal": True, "mask": (torch.arange(7) >= 3).expand(7, 7)}
+
+
+@pytest.mark.parametrize("options", [LEFT_PADDED, {"valid_lens": torch.tensor([7, 0])}])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_padded_queries_may_be_anything(options, compiled):
+    x = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    empty = torch.zeros(2, 7, dtype=torch.bool)
+    empty[:, :3] = "causal" in options
+    empty[1] |= "valid_lens" in options
+    wrong = x.masked_fill(empty[..., None], math.nan)
+    torch.compiler.reset()
+    layer = DotProductAttention()
+    attend = torch.compile(layer, backend="eager") if compiled else layer
+    found = []
+    for queries in (x, wrong):
+        keys = wrong.clone().requires_grad_()
+        output = attend(queries, keys, wrong, **options)
+        assert not output[empty].any()
+        found.append([output.detach(), *torch.autograd.grad(output.sum(), keys)])
+    torch.testing.assert_close(*found)
+    assert found[1][1].isfinite().all()
+
+
+def test_second_derivatives_take_a_bias_of_two_axes():
+    layer, (q, k, v) = DotProductAttention(), random_qkv(1, (2,))
+    q.requires_grad_()
+    bias = BIAS.double()
+    assert torch.autograd.gradgradcheck(lambda q: layer(q, k, v, bias=bias), q)
+
+
+@pytest.mark.parametrize("name", ["mask", "bias"])
+def test_a_mask_changed_before_the_gradient_is_taken_is_refused_and_nothing_keeps_it_alive(name):
+    q, k, v = random_qkv(1)
+    q.requires_grad_()
+    given = torch.ones(2, 3, 7, dtype=torch.bool if name == "mask" else torch.float64)
+    output = DotProductAttention()(q, k, v, **{name: given})
+    given.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(output.sum(), q, create_graph=True)
+    given = given.clone()
+    loss = DotProductAttention(keep_weights=False)(q, k, v, **{name: given}).sum()
+    loss.backward()
+    alive = weakref.ref(given)
+    del given
+    assert alive() is None
+    assert loss.requires_grad
+
+
+def test_autocast_does_not_round_a_bias():
+    q, k, v = random_qkv(1, dtype=torch.float32)
+    # 1000.3 and 1000.1 are 1000 in bfloat16.
+    bias = 1000 + torch.rand(2, 3, 7, generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = DotProductAttention()(q, k, v, bias=bias)
+        expected = stored_weights("dot", (q, k, v), bias=bias).float() @ v
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.05)
+
+
+def test_a_reader_in_another_thread_replaces_no_newer_weights(monkeypatch):
+    layer, inputs = DotProductAttention(), random_qkv(1)
+    layer(*inputs)
+    compute = WeightsOnDemand.compute
+
+    def call_meanwhile(self):
+        weights = compute(self)
+        monkeypatch.setattr(WeightsOnDemand, "compute", compute)
+        layer(*(2 * it for it in inputs))
+        return weights
+
+    monkeypatch.setattr(WeightsOnDemand, "compute", call_meanwhile)
+    old, new = layer.attention_weights, layer.attention_weights
+    torch.testing.assert_close(old, stored_weights("dot", inputs))
+    torch.testing.assert_close(new, stored_weights("dot", [2 * it for it in inputs]))
+
+
+@pytest.mark.parametrize("step", ["__call__", "_weigh_and_pool"])
+def test_a_step_of_ones_own_decides_in_cached_calls(step):
+    layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
+
+    def zeros(_self, queries_or_scores, *_, **__):
+        return torch.zeros(*queries_or_scores.shape[:-1], 4)
+
+    layer.attention = type("Own", (DotProductAttention,), {step: zeros})()
+    x = torch.ones(1, 3, 8)
+    assert not layer.attend(x, layer.project_keys(x, x)).any()
