@@ -240,14 +240,14 @@ class Attention(ExplainedModule):
                 "attention_weights must be read after torch.func.vmap, got a read within it: "
                 "they are those of all samples"
             )
-        kept = self._attention_weights
-        if isinstance(kept, WeightsOnDemand):
-            weights = kept.compute()
-            if self._attention_weights is kept:  # no other thread has called the layer meanwhile
+        found = self._attention_weights
+        if isinstance(found, WeightsOnDemand):
+            weights = found.compute()
+            if self._attention_weights is found:  # no other thread has called the layer meanwhile
                 self._attention_weights = weights
             return weights
-        if kept is not None:
-            return unwrap(kept)  # a compiled layer stores them wrapped
+        if found is not None:
+            return unwrap(found)  # a compiled layer stores them wrapped
         # An AttributeError, so that hasattr works; see __getattr__.
         raise AttributeError
 

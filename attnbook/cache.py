@@ -382,7 +382,7 @@ class KeyValueCache:
 
     @property
     def next_positions(self) -> Int[Tensor, " batch"]:
-        """One position after all tokens of each row's last document: that of its next token."""
+        """One position after all tokens of each row's last document, where its next token goes."""
         return self._slots.last_positions + 1
 
     @property
