@@ -111,7 +111,7 @@ class Attention(ExplainedModule):
 
         Returns:
             `(batch, [heads,] num_queries, value_size)`; zeros for a query with
-            nothing to attend to. No weights: read `attention_weights` after the call.
+            nothing to attend to.
 
         Raises:
             TypeError, ValueError: an argument has the wrong rank, size, batch, dtype,

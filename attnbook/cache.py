@@ -56,7 +56,7 @@ class CacheStep(NamedTuple):
         real: booleans of the same shape, False for padding.
         positions: of the tokens, of the same shape.
         visible: which slots each token sees, booleans, `(batch, 1, num_tokens, num_slots)`.
-        sees_all: whether each token is known to see every key that its row has stored.
+        sees_all: whether each token sees all that its row has stored.
 
     Example:
         >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
@@ -253,10 +253,8 @@ class KeyValueCache:
 
     A token sees the real tokens of its document at its own position and before; with a window,
     those of the last `window` positions and the first `sinks`. Positions of a document must go up
-    from one step to the next: a key that came later at the same position or before would have
-    been seen by tokens whose output exists already, and mostly positions that are counted from 0
-    again in each step are the cause. So what the layers compute from a cache equals what they
-    compute from the whole text, however it is cut into steps.
+    from one step to the next, as earlier tokens have not seen a key that comes later. So what the
+    layers compute from a cache equals what they compute from the whole text, however it is cut.
 
     Without `max_length` a cache doubles its slots when they are in use, one layer after the
     other: at most one layer is stored twice at a time. With a window it keeps only what later

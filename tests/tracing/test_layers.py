@@ -69,17 +69,17 @@ def test_each_line_of_many_heads_and_their_parts_shows_the_shape_it_makes(sizes)
 
 
 def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_number():
-    sizes = (2, 3, 5, 4, 6, 8, 7, 9)
+    sizes = (17, 3, 5, 7, 11, 13, 2, 19)
     layer, inputs = many_heads(sizes)
     names = ("batch", "queries", "keys", "query_size", "key_size", "value_size", "heads", "head")
     shown = str(trace(layer, *inputs, sizes=dict(zip(names, sizes, strict=True)), follow=PARTS))
     for text in (
         "q (batch, heads, queries, head)",
         "k (batch, heads, keys, head)",
-        "self.W_q(queries) (batch, queries, 63)",
+        "self.W_q(queries) (batch, queries, 38)",
         "parts (batch, queries, heads, head)",
         "return (batch, heads, queries, keys)",
-        "output (batch, queries, 63)",
+        "output (batch, queries, 38)",
     ):
         assert text in shown
 
