@@ -39,6 +39,21 @@ def test_it_is_what_torch_computes_with_scale_and_attn_mask():
             same(layer._attend_unchecked(q, *shared, None, sees_all=False), expected)
 
 
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("lens", [None, torch.tensor([3, 7])])
+def test_with_order_it_is_what_torch_computes_with_both_in_one_mask(keep, lens):
+    q, k, v = (it[:, :, :7] for it in random_qkv(0, (HEADS,)))
+    q = torch.cat([q, 2 * q, q[:, :, :1]], dim=2)  # as many queries as keys
+    seen = torch.ones(7, 7, dtype=torch.bool).tril().expand(2, 1, 7, 7)
+    if lens is not None:
+        seen = seen & (torch.arange(7) < lens[:, None, None, None])
+    for shape in [(7, 7), (1, HEADS, 7, 7), (1, 7)]:
+        bias = random_bias(*shape)
+        expected = scaled_dot_product_attention(q, k, v, torch.where(seen, bias, -math.inf))
+        found = DotProductAttention(keep_weights=keep)(q, k, v, lens, causal=True, bias=bias)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
 @every_layer
 def test_its_gradient_is_right_and_0_where_nothing_is_used(name):
     inputs, layer = random_qkv(3), make(name, dtype=torch.float64)
