@@ -12,6 +12,7 @@ from tools import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+MOST_WORDS = {"README.md": 700, "CONTRIBUTING.md": 1300, "DECISIONS.md": 2500, "CHANGELOG.md": 300}
 
 
 def blocks(kind):
@@ -36,13 +37,16 @@ def test_each_make_target_that_a_page_names_exists(page):
     text = (ROOT / page).read_text("utf-8")
     targets = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
 
-    assert {"book", "test"} <= targets
+    assert "test" in targets
     assert all(re.search(rf"^{name}:", MAKEFILE, re.MULTILINE) for name in targets)
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "FIGURES.md", "CHANGELOG.md", "DECISIONS.md"]
-)
+@pytest.mark.parametrize(("page", "most"), MOST_WORDS.items())
+def test_what_is_read_before_the_code_is_short(page, most):
+    assert len((ROOT / page).read_text("utf-8").split()) <= most
+
+
+@pytest.mark.parametrize("page", ["FIGURES.md", *MOST_WORDS])
 def test_each_link_to_a_file_leads_to_one(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text("utf-8"))
 

@@ -29,7 +29,6 @@ LEFT_OUT = re.compile(
     r"(?<!/messages)\.(jsonl?|svg|png|safetensors)$|/(readers|blind|snippets|words)/"
 )
 PROSE = re.compile(r"\.(md|cff|ipynb)$|/messages\.json$")
-OLD_WORDS = re.compile(r"^CHANGELOG")  # what was written then
 PARTS_OF_NAMES = r"[A-Z]+(?![a-z])|[A-Za-z][a-z]+"
 LINE = re.compile(r"^(?:\./)?(.+?):(\d+): (\S+) ==> (.*)$")
 
@@ -84,9 +83,8 @@ def search(folder: Path, files: Sequence[str], *options: str | Path) -> Iterator
 def findings(folder: Path, files: Sequence[str]) -> Iterator[Finding]:
     """Yield the words of some files that are misspelt, replaced or American."""
     yield from search(folder, files)
-    checked = [file for file in files if not OLD_WORDS.search(file)]
     yield from search(
-        folder, checked, "--dictionary", WORDS / "replaced.txt", "--regex", PARTS_OF_NAMES
+        folder, files, "--dictionary", WORDS / "replaced.txt", "--regex", PARTS_OF_NAMES
     )
     prose = [file for file in files if PROSE.search(file)]
     yield from search(folder, prose, "--dictionary", WORDS / "american.txt")
