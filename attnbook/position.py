@@ -88,7 +88,8 @@ def rotary_encoding(
     """Turn queries, or keys, by angles that grow with their position.
 
     Pair i at position p is turned by p / base^(2i/size). So the dot product of a query and a
-    key depends only on how far apart their positions are. What is in no pair stays as it is.
+    key depends only on the difference of their positions, its sign included. What is in no
+    pair stays as it is.
 
     Args:
         vectors: `(…, num_positions, vector_size)`; with an axis of heads, split them first.
