@@ -115,6 +115,9 @@ lock: $(READY) ## write requirements.txt from pyproject.toml's extras (NEWEST=1:
 		--override tools/lock-overrides.txt --no-annotate --custom-compile-command "make lock" \
 		--quiet $(if $(NEWEST),--upgrade) -o requirements.txt
 
+size: $(READY) ## print lines of product and tests, words to read first, processor-minutes of the last `make test`
+	@$(BIN)/python -m tools.ci.size
+
 clean: ## remove all built files (the environment stays)
 	rm -rf _build
 

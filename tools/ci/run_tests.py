@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import ROOT, interrupts
+from tools.ci.size import PROCESSOR
 
 LOGS = ROOT / "_build" / "test-logs"
 PROGRESS = LOGS / "progress.json"
@@ -148,6 +150,14 @@ def table(all_parts: Sequence[Part], seconds: float) -> str:
     return "\n".join(["", *rows, f"{'total':20}{clock(seconds):>6}"])
 
 
+def processor_time() -> str:
+    """Store and describe the processor's time of all programs that have ended by themselves."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime
+    PROCESSOR.write_text(f"{seconds:.0f}\n")
+    return f"{'processor':20}{clock(seconds):>6}, without programs that were killed"
+
+
 def failures(all_parts: Sequence[Part]) -> Iterator[str]:
     """The commands that run only what failed or was not run."""
     for part in all_parts:
@@ -184,6 +194,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
             print(status(all_parts, start, workers), flush=True)
         time.sleep(0.2)
     print(table(all_parts, time.monotonic() - start))
+    print(processor_time())
     if again := progress()["again"]:
         print("\n".join([f"\nRun again, because they ended their process (see {LOGS}):", *again]))
     if commands := list(failures(all_parts)):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
-from tools.ci import run_tests
+from tools.ci import run_tests, size
 from tools.ci.run_tests import Part, failures, parts, run
 
 
@@ -21,6 +21,7 @@ def logs(tmp_path, monkeypatch):
     monkeypatch.setattr(run_tests, "LOGS", tmp_path)
     monkeypatch.setattr(run_tests, "PROGRESS", tmp_path / "progress.json")
     monkeypatch.setattr(run_tests, "BOOK", tmp_path / "book-exit-code")
+    monkeypatch.setattr(run_tests, "PROCESSOR", tmp_path / "processor-seconds")
     return tmp_path
 
 
@@ -76,7 +77,7 @@ def test_every_part_names_a_part_to_wait_for_and_a_command_to_run_it_again():
 ENDLESS = """
 import time
 from pathlib import Path
-from tools.ci import run_tests
+from tools.ci import run_tests, size
 run_tests.LOGS = Path({folder!r})
 run_tests.PROGRESS, run_tests.BOOK = run_tests.LOGS / "progress.json", run_tests.LOGS / "book"
 child = "import pathlib, os, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(99)"
@@ -104,3 +105,15 @@ def test_an_interrupt_ends_all_processes_even_if_they_inherit_it_as_ignored(tmp_
     child = int((folder / "pid").read_text())
     while Path(f"/proc/{child}").exists():  # until the signal has arrived
         time.sleep(0.01)
+
+
+def test_the_size_counts_lines_of_code_and_the_processor_time_of_the_parts(logs):
+    for file in ("attnbook/a.py", "tools/b/c.js", "attnbook/data.json", "tests/test_a.py"):
+        (logs / file).parent.mkdir(parents=True, exist_ok=True)
+        (logs / file).write_text("x\n" * 3)
+    assert size.lines_of(("attnbook", "tools"), logs) == 6
+    assert size.lines_of(("tests",), logs) == 3
+
+    busy = "import time\nwhile time.process_time() < 1.5: pass"
+    assert run([program("busy", busy)], workers=1) == 0
+    assert float(run_tests.PROCESSOR.read_text()) >= 1
