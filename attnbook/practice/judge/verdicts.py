@@ -142,7 +142,7 @@ class Grade(Message):
     @property
     def share(self) -> float:
         """The share of the bugs that some test catches."""
-        return 1 - len(self._missed) / len(self.caught)
+        return sum(any(row) for row in self.caught.values()) / len(self.caught)
 
     def as_dict(self) -> dict[str, Any]:
         """The grade for programs, in values that JSON has.
@@ -166,16 +166,8 @@ class Grade(Message):
             }
             for i, test in enumerate(self.tests)
         ]
-        return {
-            "task": self.task.name,
-            "passed": bool(self),
-            "tests": tests,
-            "missed": self._missed,
-        }
-
-    @property
-    def _missed(self) -> list[str]:
-        return [name for name, row in self.caught.items() if not any(row)]
+        missed = [bug for bug, row in self.caught.items() if not any(row)]
+        return {"task": self.task.name, "passed": bool(self), "tests": tests, "missed": missed}
 
     def paragraphs(self) -> list[str]:
         """The grade around its table, a paragraph each."""
@@ -214,10 +206,10 @@ class Grade(Message):
         return [*lines, TEXT("does_not_count")] if lines else []
 
     def _describe_missed_bug(self) -> list[str]:
-        return [
-            TEXT("not_caught", bug=repr(name), symptom=self.task.bugs[name].symptom)
-            for name in self._missed[:1]
-        ]
+        for name, row in self.caught.items():
+            if not any(row):
+                return [TEXT("not_caught", bug=repr(name), symptom=self.task.bugs[name].symptom)]
+        return []
 
     def _rows(self) -> list[str]:
         if not self.share:
