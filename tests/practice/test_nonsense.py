@@ -27,10 +27,6 @@ def right(scores, valid_lens):
     return attnbook.masked_softmax(scores, valid_lens)
 
 
-def array(scores, valid_lens):
-    return right(scores, valid_lens).detach().numpy()
-
-
 def recursive(scores, valid_lens):
     return recursive(scores, valid_lens)
 
@@ -69,7 +65,6 @@ def generator(_):
 
 # Messages about ordinary mistakes are tested in test_wording.py.
 MESSAGES = {
-    array: "It returns ndarray where a tensor was expected.",
     recursive: "It raises RecursionError: maximum recursion depth exceeded",
     resizing: "It changes the caller's `scores`: write into a new tensor.",
     of_three: "It cannot be called with (scores, valid_lens): missing a required argument: 'dim'.",

@@ -13,10 +13,13 @@ from attnbook.practice import LIST_TASKS, TASKS, find_task, reference_steps
 from attnbook.practice.judge.checking import TensorAnswer, judge
 from attnbook.practice.judge.run_safely import session
 from attnbook.practice.task import rows_sum_to_one
+from tests.practice import compare_judges
+from tests.practice.adapters import SHARED
 from tests.practice.judge import Grades, faults, grades_of, verdicts_on_answers
 from tests.practice.registry_checks import bugs_that_tests_miss, unfair_tests
 from tests.practice.replay import BLIND, READERS, read_attempts, replay
 
+COMPARED = read_attempts(compare_judges.STORED)
 SHORTEST = 15  # characters of a sentence
 each_task = pytest.mark.parametrize("name", TASKS)
 
@@ -84,6 +87,20 @@ def test_an_answer_that_was_written_blind_is_judged_as_stored(attempt):
 
 def test_the_stored_verdicts_on_answers_that_were_written_blind_are_good_enough():
     assert verdicts_on_answers(BLIND).faults == []
+
+
+@pytest.mark.few(3)
+@pytest.mark.slow
+@pytest.mark.parametrize("shared", SHARED, ids=lambda it: f"{it.ours}-{it.theirs}")
+def test_our_verdicts_next_to_those_of_torch_judge_are_as_stored(shared):
+    right = find_task(shared.ours).solutions.values()
+    assert all(shared.is_right(it.function) for it in right), "the adapter makes right code wrong"
+    found = compare_judges.verdicts(shared, compare_judges.ours)
+    assert found in COMPARED, "run make compare-judges"
+
+
+def test_the_page_for_teachers_has_the_verdicts_of_both_judges():
+    assert compare_judges.table(COMPARED) in compare_judges.PAGE.read_text("utf-8")
 
 
 def parameters(written):

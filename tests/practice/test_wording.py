@@ -260,6 +260,10 @@ def catches_short(double):
     assert double(ROWS, torch.tensor([2, 2]))[1, 0] > 0
 
 
+def fails_on_right_code(double):
+    assert double(ROWS, torch.tensor([2, 2]))[0, 0] == 1
+
+
 def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
     assert str(grade_tests("double", catches_tripled)) == (
         "double, 1 test: not every known bug is caught. "
@@ -283,6 +287,31 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
     )
     assert str(none) == "\n".join(none.paragraphs())
     assert "table" not in none._repr_html_()
+
+
+def test_a_verdict_and_a_grade_for_programs_hold_what_json_holds():
+    named = check("double", lambda x, lens: 3 * x).as_dict()
+    assert json.loads(json.dumps(named)) == {
+        "task": "double",
+        "passed": False,
+        "case": "one row",
+        "wrong": check("double", lambda x, lens: 3 * x).wrong,
+        "bug": "tripled",
+        "cause": "it is tripled.",
+        "fix": "avoid tripled.",
+    }
+    right = check("double", TENSOR_TASKS[0].reference).as_dict()
+    assert right == dict.fromkeys(named) | {"task": "double", "passed": True}
+    grade = grade_tests("double", [catches_tripled, fails_on_right_code]).as_dict()
+    assert json.loads(json.dumps(grade)) == {
+        "task": "double",
+        "passed": False,
+        "tests": [
+            {"name": "catches_tripled", "fair": True, "caught": ["tripled"]},
+            {"name": "fails_on_right_code", "fair": False, "caught": []},
+        ],
+        "missed": ["short", "brief"],
+    }
 
 
 # Plain lists

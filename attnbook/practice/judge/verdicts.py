@@ -85,6 +85,29 @@ class Verdict(Message):
         task = {"name": self.task.name, "planted": planted}
         return paragraphs(task, len(self.held), case, self.wrong, bugs, self.printed)
 
+    def as_dict(self) -> dict[str, str | bool | None]:
+        """The verdict for programs: always these seven keys, and values that JSON has.
+
+        `case` is the first that fails, `wrong` is what is wrong there; `bug`, `cause` and `fix`
+        are those of the known bug that gives the same, the first if there are two. None: no such.
+
+        Example:
+            >>> from attnbook.practice import check
+            >>> check("split-heads", split_heads).as_dict()
+            {'task': 'split-heads', 'passed': True, 'case': None, 'wrong': None,
+             'bug': None, 'cause': None, 'fix': None}
+        """
+        bug = self.bugs[0] if self.bugs else None
+        return {
+            "task": self.task.name,
+            "passed": bool(self),
+            "case": self.failed.name if self.failed else None,
+            "wrong": self.wrong or None,
+            "bug": bug.name if bug else None,
+            "cause": bug.cause if bug else None,
+            "fix": bug.fix if bug else None,
+        }
+
 
 @dataclass(repr=False)
 class Grade(Message):
@@ -120,6 +143,31 @@ class Grade(Message):
     def share(self) -> float:
         """The share of the bugs that some test catches."""
         return sum(any(row) for row in self.caught.values()) / len(self.caught)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The grade for programs, in values that JSON has.
+
+        `fair` is whether a test passes on all right code and can be graded; `caught` and
+        `missed` hold names of bugs.
+
+        Example:
+            >>> from attnbook.practice import grade_tests
+            >>> def has_two_axes(causal_mask):
+            ...     assert causal_mask(2, 3).shape == (2, 3)
+            >>> grade_tests("causal-mask", has_two_axes).as_dict()
+            {'task': 'causal-mask', 'passed': False,
+             'tests': [{'name': 'has_two_axes', 'fair': True, 'caught': [...]}], 'missed': [...]}
+        """
+        tests = [
+            {
+                "name": test,
+                "fair": not self.failures[i] and not self.hints[i],
+                "caught": [bug for bug, row in self.caught.items() if row[i]],
+            }
+            for i, test in enumerate(self.tests)
+        ]
+        missed = [bug for bug, row in self.caught.items() if not any(row)]
+        return {"task": self.task.name, "passed": bool(self), "tests": tests, "missed": missed}
 
     def paragraphs(self) -> list[str]:
         """The grade around its table, a paragraph each."""
