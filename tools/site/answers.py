@@ -20,6 +20,7 @@ from sphinx_design.shared import create_component, is_component
 from attnbook.messages import Messages
 from tools.book.cells import PREDICT, Answer, answers, cell_of, unanswered
 from tools.book.notebooks import read
+from tools.site.page_tree import cells, nb_elements, start_of_question, tags_of
 
 TEXT = Messages(__file__)
 CARD = "attnbook-card"
@@ -59,32 +60,11 @@ def cells_of(parent: nodes.Element) -> list[int | None]:
     return found
 
 
-def begins_bold(node: nodes.Node) -> bool:
-    """Whether it is a paragraph that begins with bold words; the parser may begin with none."""
-    children = node.children if isinstance(node, nodes.paragraph) else []
-    return isinstance(next((child for child in children if child.astext()), None), nodes.strong)
-
-
-def start_of_question(parent: nodes.Element, figure: int, cell: int) -> int:
-    """The index of the paragraph that puts the question of the figure at this index.
-
-    It begins with bold words, such as "Predict.", and is in the Markdown cell `cell`, just before
-    the figure; where there is none, the figure itself begins.
-    """
-    for index in range(figure - 1, -1, -1):
-        node = parent[index]
-        if isinstance(node, nodes.title) or "cell_index" in node or cell_of(node) != cell:
-            break
-        if begins_bold(node):
-            return index
-    return figure
-
-
 def make_card(parent: nodes.Element, cell: int, fold_at: int) -> None:
     """Frame the prediction of this cell, its question, and its answer, folded at this index."""
-    cells = cells_of(parent)
-    if cell in cells:
-        start, end = start_of_question(parent, cells.index(cell), cell - 1), fold_at + 1
+    numbers = cells_of(parent)
+    if cell in numbers:
+        start, end = start_of_question(parent, numbers.index(cell), cell - 1), fold_at + 1
         parent[start:end] = [nodes.container("", *parent.children[start:end], classes=[CARD])]
 
 
@@ -106,11 +86,10 @@ def fold_answer(tree: nodes.document, answer: Answer) -> bool:
 
 def hide_questions_code(tree: nodes.document) -> None:
     """Remove the code of each prediction, because it contains the answer."""
-    for cell in list(tree.findall(nodes.container)):
-        if PREDICT in cell.get("cell_metadata", {}).get("tags", []):
-            for part in list(cell.children):
-                if part.get("nb_element") == "cell_code_source":
-                    cell.remove(part)
+    for cell in cells(tree):
+        if PREDICT in tags_of(cell):
+            for code in nb_elements(cell, "cell_code_source"):
+                cell.remove(code)
 
 
 def fold_answers(app: Sphinx, tree: nodes.document) -> None:

@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import stringify_signature
 
 from tools import ROOT
+from tools.site.page_tree import root_of
 from tools.table_of_contents import pages
 
 PAGE = "chapters/api-"  # how the name of each page with entries begins
@@ -149,7 +150,7 @@ class AllNames(Index):
 
     def run(self) -> list[nodes.Node]:
         """Write a section for each page."""
-        found = rooms(Path(self.env.srcdir, self.config.external_toc_path).parent)
+        found = rooms(root_of(self.env.app))
         for room in found:
             self.depend_on(room.names, f"{room.page}.md")
         return [self.section(room) for room in found]

@@ -24,6 +24,7 @@ from sphinx.util import logging
 
 from attnbook.messages import Messages
 from tools.site.api import rooms
+from tools.site.page_tree import root_of
 
 FILE = "chapters/explained.toml"
 # The pages on which each name needs a section that explains it.
@@ -184,7 +185,7 @@ def explained_role(
 
 def check_explained(app: Sphinx) -> None:
     """Warn of a name without a section that explains it, and of a name that no page lists."""
-    found = rooms(Path(app.srcdir, app.config.external_toc_path).parent)
+    found = rooms(root_of(app))
     explained, related = read_explained(app.srcdir)
     for room in found:
         for name in room.names:

@@ -7,7 +7,7 @@ from sphinx.application import Sphinx
 
 from attnbook.messages import Messages
 from tools.book.cells import SETUP, TO_WRITE
-from tools.site.live import cells
+from tools.site.page_tree import cells, nb_elements, tags_of
 
 TEXT = Messages(__file__)
 OPENING = f'<details class="attnbook-setup"><summary>{TEXT("show_setup")}</summary>'
@@ -15,18 +15,16 @@ OPENING = f'<details class="attnbook-setup"><summary>{TEXT("show_setup")}</summa
 
 def collapse_source(cell: nodes.Element) -> None:
     """Collapse a cell's code; its outputs stay in view."""
-    for source in list(cell.children):
-        if source.get("nb_element") == "cell_code_source":
-            start, end = (nodes.raw("", html, format="html") for html in (OPENING, "</details>"))
-            at = cell.index(source)
-            cell[at : at + 1] = [start, source, end]
+    for source in nb_elements(cell, "cell_code_source"):
+        start, end = (nodes.raw("", html, format="html") for html in (OPENING, "</details>"))
+        at = cell.index(source)
+        cell[at : at + 1] = [start, source, end]
 
 
 def replace_verdict(cell: nodes.Element) -> None:
     """Replace the output of a cell that the reader completes by a note that it was not run."""
-    for output in list(cell.children):
-        if output.get("nb_element") == "cell_code_output":
-            cell.remove(output)
+    for output in nb_elements(cell, "cell_code_output"):
+        cell.remove(output)
     note = nodes.paragraph("", TEXT("not_run"), classes=["attnbook-not-run"])
     cell.append(nodes.container("", note, nb_element="cell_code_output", classes=["cell_output"]))
 
@@ -34,7 +32,7 @@ def replace_verdict(cell: nodes.Element) -> None:
 def show_tagged(_app: Sphinx, tree: nodes.document) -> None:
     """Change the tagged cells of a page that was just read."""
     for cell in cells(tree):
-        tags = cell["cell_metadata"].get("tags", [])
+        tags = tags_of(cell)
         if SETUP in tags:
             collapse_source(cell)
         if TO_WRITE in tags:

@@ -19,7 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from tools.book.state import REPORT
-from tools.site.minutes import TEXT, Divider, Parts, parts_of, root_of
+from tools.site.minutes import TEXT, Parts, parts_of
+from tools.site.page_tree import Divider, first_section, root_of
 from tools.table_of_contents import pages, short_path
 
 ANCHOR = "deeper"
@@ -79,7 +80,7 @@ def place_divider(app: Sphinx, tree: nodes.document) -> None:
     for divider in dividers[1:]:
         logger.warning("a chapter has one divider, and this is another", location=divider)
         divider.parent.remove(divider)
-    section = next(iter(tree.findall(nodes.section)), None)
+    section = first_section(tree)
     inside = [*section.findall(Divider)] if section else []
     if dividers and not (inside and move_divider(inside[0], section)):
         logger.warning("a heading of level 2 must follow the divider", location=page)
@@ -119,7 +120,7 @@ def check_core(app: Sphinx, _: nodes.document) -> None:
 
 def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
     """Warn of a link that leads from a core into a deeper half."""
-    section = next(iter(tree.findall(nodes.section)), None)
+    section = first_section(tree)
     if app.builder.format != "html" or section is None:
         return
     names = {app.builder.get_relative_uri(page, name): name for name in app.env.found_docs}

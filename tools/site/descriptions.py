@@ -11,6 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from attnbook.messages import Messages
+from tools.site.page_tree import add_metatags, title_text
 
 TEXT = Messages(__file__)
 MOST, LEAST = 200, 100  # characters
@@ -42,14 +43,12 @@ def add_description(
     """Put a page's description into its head; a page without sentences is named, with its book."""
     book = app.config.html_title
     if tree:
-        title = next(tree.findall(nodes.title)).astext()
-        text = description(tree) or TEXT("page_of_book", page=title, book=book)
+        text = description(tree) or TEXT("page_of_book", page=title_text(tree), book=book)
     elif page == "search":
         text = TEXT("search_all_pages", book=book)
     else:
         return
-    tag = f'<meta name="description" content="{escape(text)}" />\n'
-    context["metatags"] = context.get("metatags", "") + tag
+    add_metatags(context, f'<meta name="description" content="{escape(text)}" />\n')
 
 
 def setup(app: Sphinx) -> None:

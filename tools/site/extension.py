@@ -42,12 +42,14 @@ from tools.site import (
     tables,
     terms,
 )
+from tools.site.page_tree import change_body, change_sidebar, root_of
 
 TEXT = Messages(__file__)
 
 # A page with others below it, in the sidebar; and a signature with a line for each argument.
 TOGGLE = re.compile(r">([^<>]+)</a>\s*<details([^>]*)><summary>")
 SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
+CITATION_ROLES = re.compile(r' role="list" class="citation-list"| role="doc-biblioentry"')
 EMPTY_HEADER = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
 
 logger = logging.getLogger(__name__)
@@ -109,7 +111,7 @@ def describe_origin(app: Sphinx, config: Config) -> None:
     editing contain the answers.
     """
     options: dict[str, Any] = config.html_theme_options
-    root = workshop_of(Path(app.srcdir), answers=config.book_answers).root
+    root = root_of(app)
     origin = TEXT("draft") if config.book_draft else repository_address.describe_commit(root)
     options["extra_footer"] = f"<p>{origin} {TEXT('licences')}</p>"
     address = repository_address.repository_address(root) if config.book_answers else ""
@@ -141,10 +143,7 @@ def use_executions_of_make(app: Sphinx, config: Config) -> None:
 
 def drop_citation_roles(context: dict[str, Any]) -> None:
     """Remove docutils' roles of a bibliography, which contradict one another (axe)."""
-    body = context.get("body", "")
-    for role in (' role="list" class="citation-list"', ' role="doc-biblioentry"'):
-        body = body.replace(role, "")
-    context["body"] = body
+    change_body(context, lambda body: CITATION_ROLES.sub("", body))
 
 
 def drop_lists_of_arguments(context: dict[str, Any]) -> None:
@@ -154,26 +153,19 @@ def drop_lists_of_arguments(context: dict[str, Any]) -> None:
         lines = re.sub(r"<(/?)d[ld]>", r"<\1span>", signature[0])
         return lines.replace("<span>", '<span class="attnbook-lines">')
 
-    context["body"] = SIGNATURE.sub(with_lines, context.get("body", ""))
+    change_body(context, lambda body: SIGNATURE.sub(with_lines, body))
 
 
 def name_toggles(context: dict[str, Any]) -> None:
     """Name the button that shows the pages below another one in the sidebar (axe)."""
-    if not (toctree := context.get("generate_toctree_html")):
-        return
-
-    def generate(kind: str, **options: Any) -> Any:  # noqa: ANN401 - as in the theme
-        html = toctree(kind, **options)
-        name = TEXT("pages_below", page=r"\1")
-        named = rf'>\1</a><details\2><summary aria-label="{name}">'
-        return TOGGLE.sub(named, str(html)) if kind == "sidebar" else html
-
-    context["generate_toctree_html"] = generate
+    name = TEXT("pages_below", page=r"\1")
+    named = rf'>\1</a><details\2><summary aria-label="{name}">'
+    change_sidebar(context, lambda html: TOGGLE.sub(named, html))
 
 
 def drop_empty_headers(context: dict[str, Any]) -> None:
     """Turn each empty table header into a plain cell (axe)."""
-    context["body"] = EMPTY_HEADER.sub("<td></td>", context.get("body", ""))
+    change_body(context, lambda body: EMPTY_HEADER.sub("<td></td>", body))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from docutils import nodes
 
-from tools.site.answers import start_of_question
+from tools.site.page_tree import Divider, start_of_question
 
 ATTRIBUTE = "data-attnbook-item"  # of a figure on a page
 FOUND = re.compile(rf'{ATTRIBUTE}="([^"]+)"')
@@ -65,17 +65,12 @@ def name_of(state: dict[str, Any], question: str, page: str) -> str:
     return ""
 
 
-def begins_deeper(node: nodes.Node) -> bool:
-    """Whether the divider between the core and the rest of a chapter is here."""
-    return isinstance(node, nodes.Element) and node.tagname == "Divider"  # of `minutes`
-
-
 def items_in(tree: nodes.document) -> list[Item]:
     """The items of a page, in their order."""
     found: dict[str, bool] = {}
     core = True
     for node in tree.findall():
-        core = core and not begins_deeper(node)
+        core = core and not isinstance(node, Divider)
         if isinstance(node, nodes.raw):
             for name in FOUND.findall(node.astext()):
                 found.setdefault(name, core)

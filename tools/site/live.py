@@ -24,6 +24,7 @@ from sphinx.util import logging
 from attnbook.messages import Messages
 from tools.site import items
 from tools.site.minify import minify, read_script
+from tools.site.page_tree import cells, nb_elements, tags_of
 
 HOST = Path(__file__).parent / "host.js"
 FOLDER = "live"  # below the built site's _static, where nothing is put on pages by itself
@@ -120,19 +121,14 @@ def placeholder(name: str, text: str, html: str = "", item: str = "", kind: str 
 
 def is_tagged(cell: nodes.Element) -> bool:
     """Whether a cell is for notebooks only."""
-    return TAG in cell["cell_metadata"].get("tags", [])
-
-
-def cells(tree: nodes.Element) -> list[nodes.Element]:
-    """The code cells of a page."""
-    return [c for c in tree.findall(nodes.container) if c.get("nb_element") == "cell_code"]
+    return TAG in tags_of(cell)
 
 
 def views(tree: nodes.Element) -> list[View]:
     """The widgets in a part of a page."""
     found = []
-    for bundle in tree.findall(nodes.container):
-        for form in bundle.children if bundle.get("nb_element") == "mime_bundle" else ():
+    for bundle in nb_elements(tree, "mime_bundle"):
+        for form in bundle.children:
             if isinstance(form, nodes.Element) and form.get("mime_type") == VIEW:
                 script = form.astext().removeprefix(OPENING).removesuffix(CLOSING)
                 found.append(View(bundle, form, json.loads(script)["model_id"]))
@@ -157,7 +153,7 @@ def replace_by_note(cell: nodes.Element) -> None:
     """Replace the widgets of a tagged cell by a note about where they are live."""
     for view in views(cell):
         view.bundle.parent.remove(view.bundle)
-    if not any(part.get("nb_element") == "cell_code_output" for part in cell.children):
+    if not nb_elements(cell, "cell_code_output"):
         cell.append(nodes.container(nb_element="cell_code_output", classes=["cell_output"]))
     note = nodes.paragraph("", NOTE, classes=["attnbook-notebook-only"])
     cell.children[-1].append(note)

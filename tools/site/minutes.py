@@ -22,8 +22,18 @@ from sphinx.writers.html5 import HTML5Translator
 
 from attnbook.messages import Messages
 from tools.book.cells import PREDICT, SETUP
-from tools.book.state import workshop_of
 from tools.site.live import VIEW
+from tools.site.page_tree import (
+    Divider,
+    bold_start,
+    change_sidebar,
+    first_section,
+    has_changed,
+    nb_elements,
+    page_data,
+    root_of,
+    tags_of,
+)
 from tools.table_of_contents import short_path
 
 # Seconds that a newcomer spends on each. Fitted to one newcomer, who read the nine first chapters
@@ -88,10 +98,6 @@ class PageHtml(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils 
     """HTML for the page only: it is neither in the search index nor in copies of the chapter."""
 
 
-class Divider(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
-    """The end of the core."""
-
-
 def words(text: str) -> int:
     """How many words a text or a piece of code has."""
     return len(WORDS.findall(text))
@@ -153,19 +159,15 @@ class Counting:
 
     def visit_cell(self, cell: nodes.Element, to: Amounts) -> None:
         """Count the code that is shown, and the figures and tasks among the outputs."""
-        tags = cell["cell_metadata"].get("tags", [])
-        self.predicted |= PREDICT in tags
-        for part in cell.children:
-            if part.get("nb_element") == "cell_code_output":
-                for bundle in part.findall(nodes.container):
-                    if bundle.get("nb_element") == "mime_bundle":
-                        self.visit_output(bundle, to)
-            elif SETUP not in tags:
-                code = part.astext()
-                to["word"] += words(code)
-                to["code"] += bool(TO_COMPLETE.search(code))
-                if to is not self.folded:
-                    self.cells[cell["cell_index"]] = len([*filter(str.strip, code.splitlines())])
+        self.predicted |= PREDICT in tags_of(cell)
+        for bundle in nb_elements(cell, "mime_bundle"):
+            self.visit_output(bundle, to)
+        for source in nb_elements(cell, "cell_code_source") if SETUP not in tags_of(cell) else ():
+            code = source.astext()
+            to["word"] += words(code)
+            to["code"] += bool(TO_COMPLETE.search(code))
+            if to is not self.folded:
+                self.cells[cell["cell_index"]] = len([*filter(str.strip, code.splitlines())])
 
     def visit_output(self, bundle: nodes.Element, to: Amounts) -> None:
         """Count the form of an output that the page shows; printed numbers are no words."""
@@ -193,8 +195,7 @@ class Counting:
 
 def is_question(node: nodes.Element) -> bool:
     """Whether a paragraph is a numbered question of the practice."""
-    first = next((child for child in node.children if child.astext()), None)
-    return isinstance(first, nodes.strong) and bool(NUMBER.fullmatch(first.astext()))
+    return bool(NUMBER.fullmatch(bold_start(node)))
 
 
 def anchors(node: nodes.Element) -> set[str]:
@@ -253,7 +254,7 @@ def is_notebook(env: BuildEnvironment, page: str) -> bool:
 
 def figures_of(env: BuildEnvironment, page: str) -> dict[str, dict[str, Any]] | None:
     """The state of a page's figures by their names; None if this build did not run the page."""
-    remembered = NbMetadataCollector.get_doc_data(env).get(page, {})
+    remembered = page_data(env, page)
     if is_notebook(env, page) and "exec_data" not in remembered:
         return None
     _, script = remembered.get("js_files", {}).get("live_state", ("", {"body": "{}"}))
@@ -263,14 +264,14 @@ def figures_of(env: BuildEnvironment, page: str) -> dict[str, dict[str, Any]] | 
 
 def parts_of(env: BuildEnvironment, page: str) -> Parts | None:
     """What a page asks of its reader, if it is known."""
-    parts: Parts | None = NbMetadataCollector.get_doc_data(env).get(page, {}).get(KEY)
+    parts: Parts | None = page_data(env, page).get(KEY)
     return parts
 
 
 def count_page(app: Sphinx, tree: nodes.document) -> None:
     """Count a page that was just read, and write a chapter's minutes below its title."""
     page = app.env.docname
-    section = next(iter(tree.findall(nodes.section)), None)
+    section = first_section(tree)
     figures = figures_of(app.env, page)
     if section is None or figures is None:
         return
@@ -291,13 +292,7 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
         for page, each in parts.items()
         if each
     }
-    before, vars(env)[SHOWN] = vars(env).get(SHOWN), now
-    return sorted(env.found_docs) if before != now else []
-
-
-def root_of(app: Sphinx) -> Path:
-    """The folder with `_toc.yml`."""
-    return workshop_of(Path(app.srcdir), answers=app.config.book_answers).root
+    return sorted(env.found_docs) if has_changed(env, SHOWN, now) else []
 
 
 def sidebar_minutes(app: Sphinx, page: str) -> dict[str, str]:
@@ -316,20 +311,13 @@ def sidebar_minutes(app: Sphinx, page: str) -> dict[str, str]:
 
 def show_in_sidebar(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Let the theme's sidebar name the minutes of each chapter."""
-    toctree = context.get("generate_toctree_html")
-    if not toctree:
-        return
+    times = sidebar_minutes(app, page)
 
     def with_minutes(entry: re.Match[str]) -> str:
         time = times.get(entry[1])
         return f'href="{entry[1]}">{entry[2]} <small>{time}</small></a>' if time else entry[0]
 
-    def generate(kind: str, **options: Any) -> Any:  # noqa: ANN401 - as in the theme
-        html = toctree(kind, **options)
-        return ENTRY.sub(with_minutes, str(html)) if kind == "sidebar" else html
-
-    times = sidebar_minutes(app, page)
-    context["generate_toctree_html"] = generate
+    change_sidebar(context, lambda html: ENTRY.sub(with_minutes, html))
 
 
 def write_html(translator: HTML5Translator, node: PageHtml) -> None:

@@ -21,6 +21,7 @@ from tools import table_of_contents
 from tools.site.items import Item, items_in, page_name
 from tools.site.live import in_script
 from tools.site.minutes import TEXT, parts_of
+from tools.site.page_tree import add_metatags, has_changed, page_data, root_of
 
 ITEMS = "progress_items"  # in the data that myst-nb stores for a page
 LISTS = "progress_lists"  # whether a page has such a list
@@ -44,11 +45,6 @@ class PathDirective(SphinxDirective):
         return [node]
 
 
-def root_of(app: Sphinx) -> Path:
-    """The folder with the table of contents."""
-    return Path(app.srcdir, app.config.external_toc_path).parent
-
-
 def chapters(root: Path) -> dict[str, list[str]]:
     """The pages that a reader can have read, by part; the first page has none."""
     parts = table_of_contents.parts(root)
@@ -58,7 +54,7 @@ def chapters(root: Path) -> dict[str, list[str]]:
 
 def items_of(env: BuildEnvironment, page: str) -> list[Item]:
     """The items of a page; none for a page that was not executed."""
-    found: list[Item] = NbMetadataCollector.get_doc_data(env).get(page, {}).get(ITEMS, [])
+    found: list[Item] = page_data(env, page).get(ITEMS, [])
     return found
 
 
@@ -73,11 +69,8 @@ def pages_to_write(_app: Sphinx, env: BuildEnvironment) -> list[str]:
     """The pages with a list, if what they list has changed."""
     data = NbMetadataCollector.get_doc_data(env)
     titles = {page: title.astext() for page, title in env.titles.items()}
-    now = titles, {page: page_data.get(ITEMS) for page, page_data in data.items()}
-    before, vars(env)[STORED] = vars(env).get(STORED), now
-    return (
-        [page for page, page_data in data.items() if page_data.get(LISTS)] if before != now else []
-    )
+    now = titles, {page: data[page].get(ITEMS) for page in data}
+    return [page for page in data if data[page].get(LISTS)] if has_changed(env, STORED, now) else []
 
 
 def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
@@ -127,7 +120,7 @@ def name_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Name a chapter in its head, for `static/reading.js`."""
     if any(page in pages for pages in chapters(root_of(app)).values()):
         tag = f'<meta name="attnbook-page" content="{escape(page_name(page))}" />\n'
-        context["metatags"] = context.get("metatags", "") + tag
+        add_metatags(context, tag)
 
 
 def setup(app: Sphinx) -> None:

@@ -19,6 +19,7 @@ from attnbook.messages import Messages
 from tools import repository_address
 from tools.site import cards
 from tools.site.descriptions import description
+from tools.site.page_tree import add_metatags, title_text
 from tools.site.publishing import CARDS, LOST, ROBOTS, SITEMAP
 
 TEXT = Messages(__file__)
@@ -38,7 +39,7 @@ def card_of(page: str) -> str:
 
 def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str]:
     """The tags of a page at `site` for previews (Open Graph)."""
-    title, begins = next(tree.findall(nodes.title)).astext(), description(tree)
+    title, begins = title_text(tree), description(tree)
     named = {
         "og:title": title,
         "og:type": "website",
@@ -70,7 +71,7 @@ def introduce(app: Sphinx, page: str, context: dict[str, Any], tree: nodes.docum
     site, book = app.config.html_baseurl, app.config.html_title
     named = tags(site, book, page, tree)
     cards.write_card(Path(app.outdir, card_of(page)), named["og:title"], book, site)
-    context["metatags"] = context.get("metatags", "") + as_html(named)
+    add_metatags(context, as_html(named))
 
 
 def fill_lost_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:

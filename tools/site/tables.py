@@ -7,6 +7,8 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tools.site.page_tree import change_body
+
 FITS = 3  # columns that a phone has room for
 STACKED, COLUMN_NAME = "attnbook-stacked", "attnbook-column"  # classes that site.css styles
 TABLE = re.compile(rf'<table class="[^"]*{STACKED}.*?</table>', re.DOTALL)
@@ -60,5 +62,5 @@ def setup(app: Sphinx) -> None:
     app.connect("doctree-resolved", work)
     app.connect(
         "html-page-context",
-        lambda _app, _name, _, page, _tree: page.update(body=break_names(page.get("body", ""))),
+        lambda _app, _name, _, page, _tree: change_body(page, break_names),
     )

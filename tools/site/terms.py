@@ -17,6 +17,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from tools.site.formulas import FormulaError, typeset
+from tools.site.page_tree import change_body, has_changed
 
 STORED = "attnbook_meanings"  # what the environment remembers of the last build
 LINK = re.compile(
@@ -119,8 +120,7 @@ def collect_meanings(app: Sphinx, env: BuildEnvironment) -> list[str]:
     now: dict[str, str] = {}
     for page in pages:
         now |= meanings_in(env.get_doctree(page))
-    before, vars(env)[STORED] = vars(env).get(STORED, {}), now
-    return sorted(env.found_docs) if before != now else []
+    return sorted(env.found_docs) if has_changed(env, STORED, now) else []
 
 
 def add_meanings(body: str, meanings: dict[str, str]) -> str:
@@ -135,8 +135,7 @@ def add_meanings(body: str, meanings: dict[str, str]) -> str:
 
 def write(app: Sphinx, context: dict[str, Any]) -> None:
     """Put the meanings into one page."""
-    if "body" in context:
-        context["body"] = add_meanings(context["body"], vars(app.env)[STORED])
+    change_body(context, lambda body: add_meanings(body, vars(app.env)[STORED]))
 
 
 def setup(app: Sphinx) -> None:

@@ -10,7 +10,7 @@ from tests.figures.attention.cases import traits
 from tools.book.cells import LINES_OF_A_CELL
 from tools.site.items import Item, items_in, name_of, question_before
 from tools.site.live import placeholder
-from tools.site.minutes import Divider
+from tools.site.page_tree import Divider
 
 PAGE, QUESTION = "chapters/legs", "How many legs has a bat?"
 STATE = traits(Prediction("Legs:", "four", {"That is a bird.": "two"}))
