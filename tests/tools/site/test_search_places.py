@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.site.formulas import NODE
+from tools.site.node import NODE
 
 FIRST = 3
 PROGRAM = Path(__file__).with_name("search_in_node.mjs")
