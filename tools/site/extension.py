@@ -17,34 +17,16 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-from attnbook.messages import Messages
 from tools import repository_address
 from tools.book.state import isolate_kernels, workshop_of
-from tools.site import (
-    answers,
-    api,
-    api_entries,
-    cheat_sheet,
-    code_cells,
-    deeper,
-    descriptions,
-    excerpts,
-    finish,
-    formulas,
-    icons,
-    lazy_scripts,
-    live,
-    minutes,
-    page_files,
-    path,
-    publishing,
-    redirects,
-    tables,
-    terms,
-)
+from tools.site import TEXT
+from tools.site.assets import finish, icons, page_files
+from tools.site.chapter import answers, code_cells, deeper, formulas, minutes, path, tables
+from tools.site.figures import lazy_scripts, live
 from tools.site.page_tree import change_body, change_sidebar, root_of
-
-TEXT = Messages(__file__)
+from tools.site.publish import descriptions, publishing, redirects
+from tools.site.reference import api, api_entries, cheat_sheet, terms
+from tools.site.search import excerpts
 
 # A page with others below it, in the sidebar; and a signature with a line for each argument.
 TOGGLE = re.compile(r">([^<>]+)</a>\s*<details([^>]*)><summary>")

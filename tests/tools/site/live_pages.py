@@ -14,8 +14,8 @@ from sphinx.util.console import strip_colors
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools import ROOT
-from tools.site.finish import finish_scripts
-from tools.site.live import VIEW
+from tools.site.assets.finish import finish_scripts
+from tools.site.figures.live import VIEW
 
 STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -116,7 +116,7 @@ class Book:
         """Build what is out of date, with the plain theme."""
         warnings = StringIO()
         config = {
-            "extensions": ["myst_nb", "tools.site.live", "tools.site.lazy_scripts"],
+            "extensions": ["myst_nb", "tools.site.figures.live", "tools.site.figures.lazy_scripts"],
             "html_theme": "basic",
             "root_doc": "contents",
             "html_favicon": "icon.svg",

@@ -13,8 +13,8 @@ from sphinx.errors import ExtensionError
 
 from tools import ROOT
 from tools.repository_address import describe_commit, repository_address, web_address
+from tools.site.chapter.formulas import FormulaError, typeset
 from tools.site.extension import check_pictures, logger, need_package
-from tools.site.formulas import FormulaError, typeset
 
 REMOTES = [
     ("https://github.com/someone/book.git", "https://github.com/someone/book"),
