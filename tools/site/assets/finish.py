@@ -88,17 +88,10 @@ def measure_nothing(script: str) -> str:
     return finished
 
 
-def finish(app: Sphinx, error: Exception | None) -> None:
+def finish(app: Sphinx) -> None:
     """Finish a site; the style of a draft, whose pages change all the time, stays whole."""
-    if error:
-        return
     site = Path(app.outdir)
     finish_scripts(site / "_static")
     theme = site / "_static" / THEME
     theme.write_text(measure_nothing(theme.read_text("utf-8")), "utf-8")
     finish_pages(site, write_styles(site, whole=app.config.book_draft))
-
-
-def setup(app: Sphinx) -> None:
-    """Run after all other extensions: the theme writes its colours for code at the end, too."""
-    app.connect("build-finished", finish, priority=900)

@@ -67,18 +67,13 @@ def write_subset(source: Path, target: Path, glyphs: Iterable[int]) -> None:
     subset.save_font(font, str(target), options)
 
 
-def shrink_icons(app: Sphinx, error: Exception | None) -> None:
+def shrink_icons(app: Sphinx) -> None:
     """Remove from the icon fonts what the site does not show, and remove the icon script."""
     static = Path(app.outdir) / "_static"
-    if error or not (static / FONTS).is_dir():
+    if not (static / FONTS).is_dir():
         return
     for script in (static / "scripts").glob("fontawesome.js*"):
         script.unlink()
     glyphs = glyphs_used(static.parent)
     for source in (theme_static() / FONTS).glob("*.woff2"):
         write_subset(source, static / FONTS / source.name, glyphs)
-
-
-def setup(app: Sphinx) -> None:
-    """Shrink the icons once everything that may show one is written."""
-    app.connect("build-finished", shrink_icons)

@@ -11,8 +11,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from sphinx.application import Sphinx
-
 from tools.site.assets.styles import BUNDLE, STYLES
 
 # Scripts, whole files or lines of code, and what a page must contain to need them.
@@ -85,11 +83,3 @@ def choose_files(context: dict[str, Any], page: str) -> None:
 def is_bundled(style: Any) -> bool:  # noqa: ANN401 - as above
     """Whether a style sheet is part of the one."""
     return any(fnmatch(name_of(style), Path(pattern).name) for pattern in STYLES)
-
-
-def setup(app: Sphinx) -> None:
-    """Choose for each page."""
-    app.connect(
-        "html-page-context",
-        lambda _app, page, _, context, _tree: choose_files(context, page),
-    )

@@ -112,8 +112,3 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
         heading.parent.insert(
             heading.parent.index(heading) + 1, nodes.raw("", SWITCH, format="html")
         )
-
-
-def setup(app: Sphinx) -> None:
-    """Act on each page after its figures are in place."""
-    app.connect("doctree-read", fold_answers, priority=600)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from docutils import nodes
-from sphinx.application import Sphinx
 
 from tools.book.cells import SETUP, TO_WRITE
 from tools.site import TEXT
@@ -28,7 +27,7 @@ def replace_verdict(cell: nodes.Element) -> None:
     cell.append(nodes.container("", note, nb_element="cell_code_output", classes=["cell_output"]))
 
 
-def show_tagged(_app: Sphinx, tree: nodes.document) -> None:
+def show_tagged(tree: nodes.document) -> None:
     """Change the tagged cells of a page that was just read."""
     for cell in cells(tree):
         tags = tags_of(cell)
@@ -36,8 +35,3 @@ def show_tagged(_app: Sphinx, tree: nodes.document) -> None:
             collapse_source(cell)
         if TO_WRITE in tags:
             replace_verdict(cell)
-
-
-def setup(app: Sphinx) -> None:
-    """Act on each page once it is read."""
-    app.connect("doctree-read", show_tagged)

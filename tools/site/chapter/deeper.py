@@ -110,7 +110,7 @@ def core_problems(page: str, parts: Parts) -> Iterator[str]:
             yield f"cell {cell} of the core shows {lines} lines of code, and may show {LINES}"
 
 
-def check_core(app: Sphinx, _: nodes.document) -> None:
+def check_core(app: Sphinx) -> None:
     """Warn of a core that is too large."""
     page = app.env.docname
     parts = parts_of(app.env, page)
@@ -204,20 +204,8 @@ def report(env: BuildEnvironment, book: list[str], path: list[str]) -> str:
     return "".join(f"{'  '.join(line).rstrip()}\n" for line in lines)
 
 
-def write_report(app: Sphinx, error: Exception | None) -> None:
+def write_report(app: Sphinx) -> None:
     """Write the report for `make book`."""
-    if not error:
-        root = root_of(app)
-        text = report(app.env, pages(root), short_path(root))
-        Path(app.doctreedir, REPORT).write_text(text, "utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    """Add the directive; `minutes` counts a page between its divider's move and its checks."""
-    app.add_directive("deeper", Deeper)
-    app.add_node(Divider, html=(write_divider, None))
-    app.connect("doctree-read", place_divider, priority=690)
-    app.connect("doctree-read", check_core, priority=710)
-    app.connect("env-updated", check_path)
-    app.connect("doctree-resolved", check_links)
-    app.connect("build-finished", write_report)
+    root = root_of(app)
+    text = report(app.env, pages(root), short_path(root))
+    Path(app.doctreedir, REPORT).write_text(text, "utf-8")

@@ -94,9 +94,3 @@ def copy_style(app: Sphinx) -> None:
         ignore=shutil.ignore_patterns("*.ttf", "*.woff"),
     )
     app.add_css_file(STYLE)
-
-
-def setup(app: Sphinx) -> None:
-    """Offer `html_math_renderer: katex`."""
-    app.add_html_math_renderer("katex", (visit_inline, None), (visit_display, None))
-    app.connect("builder-inited", copy_style)

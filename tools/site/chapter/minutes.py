@@ -323,16 +323,3 @@ def write_html(translator: HTML5Translator, node: PageHtml) -> None:
     """Write what the page shows."""
     translator.body.append(node["html"])
     raise nodes.SkipNode
-
-
-def setup(app: Sphinx) -> None:
-    """Count each page after its answers are folded and its divider is in place."""
-    app.add_node(PageHtml, html=(write_html, None))
-    app.connect("doctree-read", count_page, priority=700)
-    app.connect("env-updated", pages_to_write)
-    # After the theme has added its functions.
-    app.connect(
-        "html-page-context",
-        lambda app, page, _template, context, _tree: show_in_sidebar(app, page, context),
-        priority=600,
-    )

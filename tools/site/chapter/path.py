@@ -66,7 +66,7 @@ def store_items(app: Sphinx, tree: nodes.document) -> None:
     NbMetadataCollector.set_doc_data(app.env, page, LISTS, has_list)
 
 
-def pages_to_write(_app: Sphinx, env: BuildEnvironment) -> list[str]:
+def pages_to_write(env: BuildEnvironment) -> list[str]:
     """The pages with a list, if what they list has changed."""
     data = NbMetadataCollector.get_doc_data(env)
     titles = {page: title.astext() for page, title in env.titles.items()}
@@ -122,15 +122,3 @@ def name_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     if any(page in pages for pages in chapters(root_of(app)).values()):
         tag = f'<meta name="attnbook-page" content="{escape(page_name(page))}" />\n'
         add_metatags(context, tag)
-
-
-def setup(app: Sphinx) -> None:
-    """Collect what can be done when pages are read, and list it when they are written."""
-    app.add_node(ChapterList)
-    app.add_directive("path", PathDirective)
-    app.connect("doctree-read", store_items, priority=900)
-    app.connect("env-updated", pages_to_write)
-    app.connect("doctree-resolved", write_lists)
-    app.connect(
-        "html-page-context", lambda app, page, _, context, _tree: name_page(app, page, context)
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -16,9 +17,9 @@ NAME = re.compile(r'(?<=<span class="pre">)[^<]+')
 BETWEEN_WORDS = re.compile(r"(?<=[_.])(?=\w)|(?<=[a-z])(?=[A-Z])")
 
 
-def stack_wide_tables(doctree: nodes.document) -> None:
+def stack_wide_tables(app: Sphinx, tree: nodes.document) -> None:
     """Mark each table with too many columns for a phone, and put column names into its cells."""
-    for table in doctree.findall(nodes.tgroup):
+    for table in tree.findall(nodes.tgroup) if app.builder.format == "html" else ():
         head = next(table.findall(nodes.thead), None)
         if head is None or table["cols"] <= FITS:
             continue
@@ -52,15 +53,6 @@ def break_names(html: str) -> str:
     )
 
 
-def setup(app: Sphinx) -> None:
-    """Work on what pages show, after references are resolved."""
-
-    def work(app: Sphinx, doctree: nodes.document, _name: str) -> None:
-        if app.builder.format == "html":
-            stack_wide_tables(doctree)
-
-    app.connect("doctree-resolved", work)
-    app.connect(
-        "html-page-context",
-        lambda _app, _name, _, page, _tree: change_body(page, break_names),
-    )
+def break_names_of_page(context: dict[str, Any]) -> None:
+    """Let such code break on a page."""
+    change_body(context, break_names)

@@ -78,9 +78,3 @@ def write_scripts(app: Sphinx, env: BuildEnvironment) -> None:
         bundle(folder)
     if models := wanted - {*BUNDLED}:
         write_models(folder, sorted(models))
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Write them when all pages are read."""
-    app.connect("env-updated", write_scripts)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

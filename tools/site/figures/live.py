@@ -228,19 +228,11 @@ def replace_widgets(app: Sphinx, tree: nodes.document) -> None:
         add_scripts(app.env, page, mounted)
 
 
-def check_no_view_is_left(_app: Sphinx, tree: nodes.document, page: str) -> None:
+def check_no_view_is_left(tree: nodes.document, page: str) -> None:
     """Warn of a widget that came to a page by another way than a cell's own output."""
     for raw in tree.findall(nodes.raw):
         if VIEW in raw.astext():
             logger.warning("a widget is outside the output of its cell", location=page)
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Act on each page once it is read; myst-nb carries what is remembered of it."""
-    app.connect("doctree-read", replace_widgets)
-    app.connect("env-updated", write_modules)
-    app.connect("doctree-resolved", check_no_view_is_left)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def module_of(model: dict[str, Any]) -> dict[str, str]:

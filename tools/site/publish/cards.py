@@ -13,8 +13,8 @@ from matplotlib.text import Text
 from attnbook import masked_softmax
 from attnbook.colors import LIGHT
 from attnbook.display import BLUE, WEIGHTS
+from tools.site.publish.publishing import HEIGHT, WIDTH
 
-WIDTH, HEIGHT = 1200, 630  # pixels; what the networks that show cards ask for
 DOTS = 100  # per inch
 TOKENS = 6
 LINES, LETTERS = 4, 16  # of a title

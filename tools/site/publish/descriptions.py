@@ -37,7 +37,7 @@ def description(tree: nodes.document) -> str:
 
 
 def add_description(
-    app: Sphinx, page: str, _: str, context: dict[str, Any], tree: nodes.document | None
+    app: Sphinx, page: str, context: dict[str, Any], tree: nodes.document | None
 ) -> None:
     """Put a page's description into its head; a page without sentences is named, with its book."""
     book = app.config.html_title
@@ -48,8 +48,3 @@ def add_description(
     else:
         return
     add_metatags(context, f'<meta name="description" content="{escape(text)}" />\n')
-
-
-def setup(app: Sphinx) -> None:
-    """Describe each page."""
-    app.connect("html-page-context", add_description)

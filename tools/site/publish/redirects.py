@@ -155,10 +155,8 @@ def faults(app: Sphinx, page: str, moved: Moved) -> Iterator[str]:
             yield f"{page} leads to {target}, which does not exist"
 
 
-def write_pages(app: Sphinx, error: Exception | None) -> None:
+def write_pages(app: Sphinx) -> None:
     """Write a page at each old address and at the site's own; warn of an address without target."""
-    if error:
-        return
     first = app.config.root_doc
     write_page(app, FRONT_DOOR, {"": first}, first)
     for page in app.config.book_redirects:
@@ -168,14 +166,3 @@ def write_pages(app: Sphinx, error: Exception | None) -> None:
             logger.warning("%s: %s", FILE, fault)
         if "" in moved and not wrong:
             write_page(app, f"chapters/{page}", moved, docname(moved[""]))
-
-
-def setup(app: Sphinx) -> None:
-    """Connect both halves: the heads of pages, and the pages at old addresses."""
-    app.add_config_value("book_redirects", {}, rebuild="html", types=[dict])
-    app.connect("config-inited", read_redirects)
-    app.connect(
-        "html-page-context",
-        lambda app, page, _, context, _tree: redirect_sections(app, page, context),
-    )
-    app.connect("build-finished", write_pages)

@@ -1,6 +1,6 @@
 """What names the address of the published site: canonical links, cards, sitemap, lost page.
 
-`publishing` loads this extension only where the environment names that address.
+Where the environment does not name that address, nothing here does anything.
 """
 
 from __future__ import annotations
@@ -15,19 +15,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from tools import repository_address
 from tools.site import TEXT
 from tools.site.page_tree import add_metatags, title_text
-from tools.site.publish import cards
 from tools.site.publish.descriptions import description
-from tools.site.publish.publishing import CARDS, LOST, ROBOTS, SITEMAP
+from tools.site.publish.publishing import CARDS, HEIGHT, LOST, ROBOTS, SITEMAP, WIDTH, site_address
 
 
-def describe_site(config: Config, site: str) -> None:
+def describe_site(config: Config) -> None:
     """Set the site's address for Sphinx and for its extension that writes the page “not found”."""
-    settings = {"html_baseurl": site, "notfound_urls_prefix": urlsplit(site).path}
-    for name, value in settings.items():
-        setattr(config, name, value)
+    if address := site_address():
+        config.html_baseurl, config.notfound_urls_prefix = address, urlsplit(address).path
 
 
 def card_of(page: str) -> str:
@@ -45,8 +42,8 @@ def tags(site: str, book: str, page: str, tree: nodes.document) -> dict[str, str
         "og:site_name": book,
         "og:description": begins,
         "og:image": site + card_of(page),
-        "og:image:width": str(cards.WIDTH),
-        "og:image:height": str(cards.HEIGHT),
+        "og:image:width": str(WIDTH),
+        "og:image:height": str(HEIGHT),
         "og:image:alt": TEXT("card_shows", page=title),
         "twitter:card": "summary_large_image",
     }
@@ -64,11 +61,13 @@ def as_html(named: dict[str, str]) -> str:
 
 def introduce(app: Sphinx, page: str, context: dict[str, Any], tree: nodes.document | None) -> None:
     """Draw a page's card, and add the tags for previews to its head."""
-    if tree is None:
+    address, book = site_address(), app.config.html_title
+    if tree is None or not address:
         return
-    site, book = app.config.html_baseurl, app.config.html_title
-    named = tags(site, book, page, tree)
-    cards.write_card(Path(app.outdir, card_of(page)), named["og:title"], book, site)
+    from tools.site.publish import cards  # noqa: PLC0415 - with matplotlib, which takes seconds
+
+    named = tags(address, book, page, tree)
+    cards.write_card(Path(app.outdir, card_of(page)), named["og:title"], book, address)
     add_metatags(context, as_html(named))
 
 
@@ -98,28 +97,11 @@ def sitemap(addresses: Iterable[str]) -> str:
     )
 
 
-def write_lists(app: Sphinx, error: Exception | None) -> None:
+def write_lists(app: Sphinx) -> None:
     """Write the files for search engines; they list every page, even those not built just now."""
-    if error:
+    address, out = site_address(), Path(app.outdir)
+    if not address:
         return
-    site, out = app.config.html_baseurl, Path(app.outdir)
-    pages = [site + app.builder.get_target_uri(page) for page in sorted(app.env.found_docs)]
+    pages = [address + app.builder.get_target_uri(page) for page in sorted(app.env.found_docs)]
     (out / SITEMAP).write_text(sitemap(pages), "utf-8")
-    (out / ROBOTS).write_text(f"User-agent: *\nAllow: /\nSitemap: {site}{SITEMAP}\n", "utf-8")
-
-
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect what this module does, and the extension that gives lost readers a page."""
-    app.setup_extension("notfound.extension")
-    site = repository_address.site_address()
-    app.connect("config-inited", lambda _app, config: describe_site(config, site))
-    app.connect(
-        "html-page-context",
-        lambda app, page, _, context, tree: introduce(app, page, context, tree),
-    )
-    app.connect(
-        "html-page-context",
-        lambda app, page, _, context, _tree: fill_lost_page(app, page, context),
-    )
-    app.connect("build-finished", write_lists)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    (out / ROBOTS).write_text(f"User-agent: *\nAllow: /\nSitemap: {address}{SITEMAP}\n", "utf-8")

@@ -10,9 +10,7 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 from docutils import nodes
-from docutils.parsers.rst import Directive
 from sphinx import addnodes
-from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
@@ -172,10 +170,3 @@ class AllNames(Index):
         """One name and what it is."""
         text = [link(self.env, name), nodes.Text(" · "), *inline(summary(name))]
         return nodes.list_item("", nodes.paragraph("", "", *text))
-
-
-def setup(app: Sphinx) -> None:
-    """Connect the directives."""
-    directives: dict[str, type[Directive]] = {"api-first": FirstNames, "api-index": AllNames}
-    for name, directive in directives.items():
-        app.add_directive(name, directive)

@@ -19,7 +19,6 @@ from docutils.parsers.rst.states import Inliner
 from docutils.utils import unescape
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from tools.site import TEXT
@@ -49,6 +48,11 @@ logger = logging.getLogger(__name__)
 def shorten_signature(text: str | None) -> str | None:
     """A signature whose shapes are left to the table."""
     return text and re.sub(r"\bTensor( \| Tensor)+\b", "Tensor", SHAPE.sub("Tensor", text))
+
+
+def shorten_signatures(text: str | None, returns: str | None) -> tuple[str | None, str | None]:
+    """The arguments and what is returned, both without shapes."""
+    return shorten_signature(text), shorten_signature(returns)
 
 
 def shorten_heading(content: nodes.Element) -> None:
@@ -138,14 +142,16 @@ def links(name: str, explained: dict[str, str], related: list[list[str]]) -> lis
     return [line for text in found for line in (text, "")]
 
 
-def write_entry(env: BuildEnvironment, name: str, thing: object, lines: list[str]) -> None:
+def write_entry(app: Sphinx, what: str, name: str, thing: object, lines: list[str]) -> None:
     """Put a docstring's sections in order, with the table and the links."""
-    env.note_dependency(FILE)
+    if what == "module":
+        return
+    app.env.note_dependency(FILE)
     found = sections_of(lines)
     rows = shapes(thing)
     found["Shapes"] = table(rows) if rows else []
     lines[:] = [line for part in ORDER for line in [*found.get(part, []), ""]]
-    lines += links(name, *read_explained(env.srcdir))
+    lines += links(name, *read_explained(app.srcdir))
 
 
 def read_explained(folder: str | Path) -> tuple[dict[str, str], list[list[str]]]:
@@ -190,27 +196,3 @@ def check_explained(app: Sphinx) -> None:
                 logger.warning("%s names no section that explains %s", FILE, name)
     for name in {*explained, *chain(*related)} - {*chain(*(room.names for room in found))}:
         logger.warning("%s names %s, which no page of the API lists", FILE, name)
-
-
-def setup(app: Sphinx) -> None:
-    """Connect to autodoc, before napoleon reads a docstring's sections."""
-    app.add_role("explained", explained_role)
-    app.connect(
-        "autodoc-process-signature",
-        lambda _app, _what, _name, _thing, _options, text, returns: (
-            shorten_signature(text),
-            shorten_signature(returns),
-        ),
-    )
-    app.connect(
-        "autodoc-process-docstring",
-        lambda app, what, name, thing, _options, lines: (
-            None if what == "module" else write_entry(app.env, name, thing, lines)
-        ),
-        priority=400,
-    )
-    app.connect(
-        "object-description-transform",
-        lambda _app, _domain, _kind, content: shorten_heading(content),
-    )
-    app.connect("env-check-consistency", lambda app, _env: check_explained(app))

@@ -100,14 +100,8 @@ def add_style(app: Sphinx, page: str) -> None:
         app.add_css_file(STYLE)
 
 
-def finish(app: Sphinx, error: Exception | None) -> None:
+def finish(app: Sphinx) -> None:
     """Print the sheet, once the style of all pages is written."""
     site = Path(app.outdir)
-    if not error and not app.config.book_draft and (site / f"{PAGE}.html").exists():
+    if not app.config.book_draft and (site / f"{PAGE}.html").exists():
         write_pdf(site, Path(app.doctreedir, DIGEST))
-
-
-def setup(app: Sphinx) -> None:
-    """Run after `finish.py`."""
-    app.connect("html-page-context", lambda app, page, *_: add_style(app, page), priority=400)
-    app.connect("build-finished", finish, priority=950)

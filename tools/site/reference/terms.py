@@ -136,14 +136,3 @@ def add_meanings(body: str, meanings: dict[str, str]) -> str:
 def write(app: Sphinx, context: dict[str, Any]) -> None:
     """Put the meanings into one page."""
     change_body(context, lambda body: add_meanings(body, vars(app.env)[STORED]))
-
-
-def setup(app: Sphinx) -> None:
-    """Collect the meanings when all pages are read, and write them into each."""
-    app.connect("env-updated", collect_meanings)
-    # Before `page_files` chooses the scripts that a page has use for.
-    app.connect(
-        "html-page-context",
-        lambda app, _page, _template, context, _tree: write(app, context),
-        priority=400,
-    )

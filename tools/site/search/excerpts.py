@@ -95,10 +95,8 @@ def read_synonyms(file: Path = SYNONYMS) -> dict[str, list[str]]:
     }
 
 
-def write_excerpts(app: Sphinx, error: Exception | None) -> None:
+def write_excerpts(app: Sphinx) -> None:
     """Write the script, once all pages are there."""
-    if error:
-        return
     site = Path(app.outdir)
     names = [f"{page}.html" for page in sorted(app.env.found_docs)]
     pages = {name: text_by_id((site / name).read_text("utf-8")) for name in names}
@@ -110,8 +108,3 @@ def write_excerpts(app: Sphinx, error: Exception | None) -> None:
     script += "".join(minify([("js", read_script(part)) for part in PROGRAM]))
     (site / SCRIPT.name).write_text(script, "utf-8")
     shrink_index(site / "searchindex.js")
-
-
-def setup(app: Sphinx) -> None:
-    """Write at the end what the template `search.html` asks for."""
-    app.connect("build-finished", write_excerpts)

@@ -14,10 +14,11 @@ from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import choice, numbers
 from tests.tools.site.live_pages import book, cell, page, printed, view
 from tests.tools.site.site_checks import opened
+from tools.site.chapter import answers
+from tools.site.figures import live
 
-EXTENSIONS = ["myst_nb", "sphinx_design", "tools.site.figures.live", "tools.site.chapter.answers"]
 SETTINGS = {
-    "extensions": EXTENSIONS,
+    "extensions": ["myst_nb", "sphinx_design"],
     "myst_enable_extensions": ["colon_fence"],
     "html_css_files": ["site.css"],
     "html_js_files": [("answers.js", {"defer": "defer"})],
@@ -80,7 +81,7 @@ def pages():
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    return book(tmp_path_factory.mktemp("answers"), **pages()).build(**SETTINGS)
+    return book(tmp_path_factory.mktemp("answers"), **pages()).build(live, answers, **SETTINGS)
 
 
 def folds(html: str) -> list[str]:

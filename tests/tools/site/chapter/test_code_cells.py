@@ -7,9 +7,10 @@ from bs4 import BeautifulSoup
 
 from tests.tools.site.live_pages import book, cell, page, printed
 from tools import ROOT
+from tools.site.chapter import code_cells
+from tools.site.figures import live
 
 SETTINGS = {
-    "extensions": ["myst_nb", "tools.site.figures.live", "tools.site.chapter.code_cells"],
     "html_static_path": [str(ROOT / "tools" / "site" / "static")],
     "html_css_files": ["site.css"],
 }
@@ -22,7 +23,9 @@ def built(tmp_path_factory):
         cell(printed("✗ refused"), tags=("to-write",), source="check(mine)"),
         cell(printed("plain"), source="plain()"),
     ]
-    built_book = book(tmp_path_factory.mktemp("cells"), index=page(*cells)).build(**SETTINGS)
+    built_book = book(tmp_path_factory.mktemp("cells"), index=page(*cells)).build(
+        live, code_cells, **SETTINGS
+    )
     assert built_book.warnings == ""
     return built_book
 

@@ -6,25 +6,19 @@ from types import SimpleNamespace
 
 from docutils import nodes
 
-from tests.tools.site.progress_book import TOC
 from tools.site.chapter.path import ITEMS, LISTS, pages_to_write
 from tools.site.figures.items import Item
 
 DONE = [Item("prediction/second/1", True), Item("task/walk/2", False)]
 
 
-def test_pages_with_a_list_are_written_again_when_what_they_list_has_changed(tmp_path):
-    (tmp_path / "_toc.yml").write_text(TOC)
+def test_pages_with_a_list_are_written_again_when_what_they_list_has_changed():
     titles = {f"chapters/{name}": nodes.title("", name.title()) for name in ("first", "second")}
     metadata = {"chapters/second": {ITEMS: DONE}, "chapters/first": {ITEMS: [], LISTS: True}}
-    book = SimpleNamespace(
-        srcdir=tmp_path,
-        config=SimpleNamespace(external_toc_path="_toc.yml"),
-        env=SimpleNamespace(titles=titles, nb_metadata=metadata),
-    )
-    assert pages_to_write(book, book.env) == ["chapters/first"]
-    assert pages_to_write(book, book.env) == []
-    book.env.nb_metadata["chapters/second"][ITEMS] = DONE[:1]
-    assert pages_to_write(book, book.env) == ["chapters/first"]
-    book.env.titles["chapters/second"] = nodes.title("", "Another")
-    assert pages_to_write(book, book.env) == ["chapters/first"]
+    env = SimpleNamespace(titles=titles, nb_metadata=metadata)
+    assert pages_to_write(env) == ["chapters/first"]
+    assert pages_to_write(env) == []
+    env.nb_metadata["chapters/second"][ITEMS] = DONE[:1]
+    assert pages_to_write(env) == ["chapters/first"]
+    env.titles["chapters/second"] = nodes.title("", "Another")
+    assert pages_to_write(env) == ["chapters/first"]

@@ -131,8 +131,8 @@ def test_the_parts_of_an_entry_have_one_order(tmp_path):
     average.__annotations__ = {"x": 'Float[Tensor, "batch"]'}
     lines = DOCSTRING.splitlines()
     noted = []
-    env = SimpleNamespace(srcdir=tmp_path, note_dependency=noted.append)
-    write_entry(env, "attnbook.f", average, lines)
+    app = SimpleNamespace(srcdir=tmp_path, env=SimpleNamespace(note_dependency=noted.append))
+    write_entry(app, "function", "attnbook.f", average, lines)
     assert noted == ["chapters/explained.toml"]  # when it changes, Sphinx reads the page again
     parts = [
         "Average.", "More about it.", "Args:", "    x: a number.", "   * - ``x``", "Example:",

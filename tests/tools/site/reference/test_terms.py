@@ -45,10 +45,7 @@ def build(tmp_path):
             path = tmp_path / "source" / f"{name}.md"
             if not path.exists() or path.read_text("utf-8") != text:
                 path.write_text(text, "utf-8")
-        return made.build(
-            extensions=["myst_nb", "tools.site.reference.terms"],
-            myst_enable_extensions=["colon_fence", "dollarmath"],
-        )
+        return made.build(terms, myst_enable_extensions=["colon_fence", "dollarmath"])
 
     return build_book
 

@@ -62,7 +62,7 @@ def test_the_script_brings_every_page_the_synonyms_and_what_searches_them(tmp_pa
         'Search.setIndex({"alltitles": {"A": [[0, null]]}, "terms": {"a": 0}})'
     )
     app = SimpleNamespace(outdir=tmp_path, env=SimpleNamespace(found_docs={"b", "a"}))
-    write_excerpts(app, None)
+    write_excerpts(app)
     script = (tmp_path / SCRIPT.name).read_text("utf-8")
     pages, synonyms, program = script.split(";\n", 2)
     pages = json.loads(pages.removeprefix("window.attnbookPages = "))
