@@ -35,7 +35,7 @@ chapter: $(READY) ## NAME=masked-softmax: execute, render and serve this chapter
 	@$(BIN)/python -m tools.book.build chapter "$(NAME)"
 
 gallery: $(READY) ## all figures of the book that was built, with their JavaScript and CSS of now, on one page
-	@$(BIN)/python -m tools.site.gallery
+	@$(BIN)/python -m tools.site.figures.gallery
 
 serve: book ## serve the book at a local address (ANSWERS=no: the one without answers)
 	@$(BIN)/python -m tools.book.build serve $(WITHOUT_ANSWERS)

@@ -10,7 +10,7 @@ from tests.engines.conftest import OTHERS
 from tests.engines.engine import until
 from tests.engines.watched_site import DENY, watched_copy
 from tests.tools.site import progress_book
-from tools.site.items import FOUND
+from tools.site.figures.items import FOUND
 
 ENGINES = [*OTHERS, "chromium"]
 SECOND, FIRST, OWN = (f"chapters/{name}.html" for name in ("second", "first", "your-progress"))

@@ -15,7 +15,7 @@ import pytest
 import attnbook
 from attnbook import figures
 from tools import ROOT, project_files
-from tools.site.api import rooms
+from tools.site.reference.api import rooms
 
 PACKAGE = ROOT / "attnbook"
 

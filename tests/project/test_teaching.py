@@ -19,7 +19,7 @@ from nbformat import v4
 from attnbook import figures
 from attnbook.figures.shared import base
 from tools import ROOT
-from tools.site.formulas import NODE
+from tools.site.assets.node import NODE
 
 PAGE = ROOT / "chapters" / "teaching.md"
 TEXT = PAGE.read_text("utf-8")

@@ -19,8 +19,16 @@ from attnbook.models.transformer.repeats import SYMBOLS
 from attnbook.models.translator.dates import make_dates
 from tools.bench.browser import chromium, open_new_page, serve
 from tools.bench.pages import SITE, WORK, Row, require_book
-from tools.site.live import HOST, data_of, in_script, module_of, name_of, placeholder, registration
-from tools.site.minify import minify, read_script
+from tools.site.assets.minify import minify, read_script
+from tools.site.figures.live import (
+    HOST,
+    data_of,
+    in_script,
+    module_of,
+    name_of,
+    placeholder,
+    registration,
+)
 
 MOVES = 60
 

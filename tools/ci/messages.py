@@ -29,7 +29,7 @@ from typing import Any
 from attnbook.messages import FIELD, FILE, PLURAL
 from attnbook.practice.registry import LIST_TASKS, TASKS
 from tools import ROOT, project_files
-from tools.site.formulas import NODE
+from tools.site.assets.node import NODE
 
 EXCEPTIONS = Path(__file__).with_name("messages_exceptions.toml")
 # Where a name refers to the table of the file's own folder, or to the one that figures share.

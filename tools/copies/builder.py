@@ -69,7 +69,7 @@ class Deeper(SphinxDirective):
 class ShortPath(SphinxDirective):
     """The chapters of the short path, without minutes and progress, which only the site has."""
 
-    option_spec: ClassVar[dict[str, Any]] = {"all": directives.flag}  # as tools/site/path.py has it
+    option_spec: ClassVar[dict[str, Any]] = {"all": directives.flag}  # as the site's path.py has it
 
     def run(self) -> list[nodes.Node]:
         """A numbered list of links, whose texts are the chapters' titles."""

@@ -1,1 +1,5 @@
-"""What the pages of this book have beyond their theme: a Sphinx extension and its parts."""
+"""What the pages of this book have beyond their theme: a Sphinx extension and its rooms."""
+
+from attnbook.messages import Messages
+
+TEXT = Messages(__file__)  # the sentences of all rooms and of the scripts

@@ -1,217 +1,162 @@
-"""A small Sphinx extension: what this book's site has beyond the theme."""
+"""The Sphinx extension of the book's site: what runs when, and what its rooms add to Sphinx."""
 
 from __future__ import annotations
 
-import re
-from html.parser import HTMLParser
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import signature
 
 import nbclient.client
-import traitlets
-from docutils import nodes
-from nbclient import NotebookClient
 from sphinx.application import Sphinx
-from sphinx.config import Config
-from sphinx.errors import ExtensionError
-from sphinx.util import logging
 
-from attnbook.messages import Messages
-from tools import repository_address
-from tools.book.state import isolate_kernels, workshop_of
-from tools.site import (
+from tools.site.assets import finish, icons, page_files
+from tools.site.chapter import (
+    accessibility,
     answers,
-    api,
-    api_entries,
-    cheat_sheet,
     code_cells,
     deeper,
-    descriptions,
-    excerpts,
-    finish,
+    execution,
     formulas,
-    icons,
-    lazy_scripts,
-    live,
     minutes,
-    page_files,
     path,
-    publishing,
-    redirects,
     tables,
-    terms,
 )
+from tools.site.figures import lazy_scripts, live
+from tools.site.page_tree import Divider
+from tools.site.publish import descriptions, publishing, redirects, sharing
+from tools.site.reference import api, api_entries, cheat_sheet, terms
+from tools.site.search import excerpts
 
-TEXT = Messages(__file__)
-
-# A page with others below it, in the sidebar; and a signature with a line for each argument.
-TOGGLE = re.compile(r">([^<>]+)</a>\s*<details([^>]*)><summary>")
-SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
-EMPTY_HEADER = re.compile(r"<th\b[^>]*>\s*(?:<p>\s*</p>)?\s*</th>")
-
-logger = logging.getLogger(__name__)
-
-
-class PictureParser(HTMLParser):
-    """Collects the pictures without a text alternative in a piece of HTML."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.without_text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Process one opening tag."""
-        names = dict(attrs)
-        named = names.get("alt") or names.get("aria-label") or names.get("aria-labelledby")
-        if tag in ("img", "svg") and not named and "aria-hidden" not in names:
-            self.without_text.append(tag)
-
-
-def pictures_without_text(html: str) -> list[str]:
-    """The tags of the pictures without an alternative text."""
-    parser = PictureParser()
-    parser.feed(html)
-    return parser.without_text
-
-
-def nearest_with_line(node: nodes.Node) -> nodes.Node:
-    """The nearest node around this one with a line number; an image in a sentence has none."""
-    return node if node.line or not node.parent else nearest_with_line(node.parent)
-
-
-def check_pictures(doctree: nodes.document) -> None:
-    """Warn of each picture that has no alternative text, wherever it comes from."""
-    for image in doctree.findall(nodes.image):
-        if not image.get("alt", "").strip():
-            logger.warning(
-                "picture without alt text: %s", image["uri"], location=nearest_with_line(image)
-            )
-    for raw in doctree.findall(nodes.raw):
-        for tag in pictures_without_text(raw.astext()):
-            logger.warning("<%s> without alt or aria-label", tag, location=nearest_with_line(raw))
-
-
-class Coalescing(NotebookClient):
-    """Runs a chapter and stores the end of a progress bar, not each of its states.
-
-    `tools/book/notebooks.py` sets the same option; jupyter-cache, which runs chapters for the
-    page, does not offer it.
-    """
-
-    coalesce_streams = traitlets.Bool(True)
-
-
-def describe_origin(app: Sphinx, config: Config) -> None:
-    """Write at each page's foot what it was built from, and link to the repository if there is one.
-
-    A site without answers has no link: the repository, its Colab copies and the pages for
-    editing contain the answers.
-    """
-    options: dict[str, Any] = config.html_theme_options
-    root = workshop_of(Path(app.srcdir), answers=config.book_answers).root
-    origin = TEXT("draft") if config.book_draft else repository_address.describe_commit(root)
-    options["extra_footer"] = f"<p>{origin} {TEXT('licences')}</p>"
-    address = repository_address.repository_address(root) if config.book_answers else ""
-    options["repository_url"] = address
-    for button in ("use_repository_button", "use_edit_page_button", "use_issues_button"):
-        options[button] = bool(address)
-
-
-def need_package() -> None:
-    """Stop the build if the package is missing; else every chapter fails on its first line."""
-    if not find_spec("attnbook"):
-        raise ExtensionError(
-            "attnbook, which every chapter imports, is not installed: "
-            "run `pip install -r requirements.txt -e .` in the book's folder first"
-        )
-
-
-def use_executions_of_make(app: Sphinx, config: Config) -> None:
-    """Let `jupyter-book build .` use what `make book` executed, in isolated kernels.
-
-    Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
-    is read again.
-    """
-    workshop = workshop_of(Path(app.srcdir), answers=config.book_answers)
-    config.nb_execution_cache_path = str(workshop.executions)
-    isolate_kernels(workshop.folder / ".ipython")
-    (Path(app.doctreedir).parent / workshop.stamp.name).unlink(missing_ok=True)
+Listener = Callable[..., object]
+EXTENSIONS, THEME = "extensions", "theme"
+# All that runs, in its order: by event, with the names of what Sphinx passes, from which a function
+# takes what it needs. It runs after the other extensions and before the theme, unless it is listed
+# before EXTENSIONS or after THEME.
+EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
+    ("config-inited", "app", "config"): [
+        sharing.describe_site,
+        redirects.read_redirects,
+        publishing.describe_origin,
+        execution.use_executions_of_make,
+    ],
+    ("builder-inited", "app"): [formulas.copy_style, publishing.drop_addresses],
+    # napoleon, an extension, reads the sections of a docstring.
+    ("autodoc-process-docstring", "app", "what", "name", "thing", "options", "lines"): [
+        api_entries.write_entry,
+        EXTENSIONS,
+    ],
+    ("autodoc-process-signature", "app", "what", "name", "thing", "options", "text", "returns"): [
+        api_entries.shorten_signatures
+    ],
+    ("object-description-transform", "app", "domain", "kind", "content"): [
+        api_entries.shorten_heading
+    ],
+    ("doctree-read", "app", "tree"): [
+        code_cells.show_tagged,
+        live.replace_widgets,
+        answers.fold_answers,
+        deeper.place_divider,
+        minutes.count_page,  # once the answers are folded and the divider has its place
+        deeper.check_core,
+        path.store_items,
+    ],
+    ("env-updated", "app", "env"): [
+        deeper.check_path,
+        lazy_scripts.write_scripts,
+        live.write_modules,
+        minutes.pages_to_write,
+        path.pages_to_write,
+        terms.collect_meanings,
+    ],
+    ("env-check-consistency", "app", "env"): [api_entries.check_explained],
+    ("doctree-resolved", "app", "tree", "page"): [
+        deeper.check_links,
+        live.check_no_view_is_left,
+        path.write_lists,
+        tables.stack_wide_tables,
+        accessibility.check_pictures,
+    ],
+    ("html-page-context", "app", "page", "template", "context", "tree"): [
+        cheat_sheet.add_style,
+        terms.write,
+        EXTENSIONS,
+        descriptions.add_description,
+        page_files.choose_files,  # by what is on the page: terms.js only where a link has a meaning
+        path.name_page,
+        sharing.introduce,
+        sharing.fill_lost_page,
+        redirects.redirect_sections,
+        tables.break_names_of_page,
+        accessibility.drop_citation_roles,
+        accessibility.drop_empty_headers,
+        accessibility.drop_lists_of_arguments,
+        THEME,  # begins the list of buttons, and adds what makes the sidebar
+        publishing.add_colab_button,
+        minutes.show_in_sidebar,
+        accessibility.name_toggles,
+    ],
+    ("build-finished", "app", "error"): [
+        deeper.write_report,
+        sharing.write_lists,
+        excerpts.write_excerpts,
+        icons.shrink_icons,
+        redirects.write_pages,
+        THEME,  # writes its colors for code
+        finish.finish,
+        cheat_sheet.finish,  # prints a page with the finished style
+    ],
+}
 
 
-def drop_citation_roles(context: dict[str, Any]) -> None:
-    """Remove docutils' roles of a bibliography, which contradict one another (axe)."""
-    body = context.get("body", "")
-    for role in (' role="list" class="citation-list"', ' role="doc-biblioentry"'):
-        body = body.replace(role, "")
-    context["body"] = body
+def with_names(function: Listener, names: Sequence[str]) -> Listener:
+    """A function for an event, which is called with what it names of what Sphinx passes."""
+
+    @wraps(function)
+    def listen(*arguments: object) -> object:
+        passed = dict(zip(names, arguments, strict=True))
+        if passed.get("error"):
+            return None  # nothing finishes a build that failed
+        return function(**{name: passed[name] for name in signature(function).parameters})
+
+    return listen
 
 
-def drop_lists_of_arguments(context: dict[str, Any]) -> None:
-    """Turn the list in a long signature, which describes nothing, into lines (axe)."""
-
-    def with_lines(signature: re.Match[str]) -> str:
-        lines = re.sub(r"<(/?)d[ld]>", r"<\1span>", signature[0])
-        return lines.replace("<span>", '<span class="attnbook-lines">')
-
-    context["body"] = SIGNATURE.sub(with_lines, context.get("body", ""))
-
-
-def name_toggles(context: dict[str, Any]) -> None:
-    """Name the button that shows the pages below another one in the sidebar (axe)."""
-    if not (toctree := context.get("generate_toctree_html")):
-        return
-
-    def generate(kind: str, **options: Any) -> Any:  # noqa: ANN401 - as in the theme
-        html = toctree(kind, **options)
-        name = TEXT("pages_below", page=r"\1")
-        named = rf'>\1</a><details\2><summary aria-label="{name}">'
-        return TOGGLE.sub(named, str(html)) if kind == "sidebar" else html
-
-    context["generate_toctree_html"] = generate
-
-
-def drop_empty_headers(context: dict[str, Any]) -> None:
-    """Turn each empty table header into a plain cell (axe)."""
-    context["body"] = EMPTY_HEADER.sub("<td></td>", context.get("body", ""))
+def connect(app: Sphinx, events: Mapping[tuple[str, ...], Sequence[Listener | str]]) -> None:
+    """Connect what runs at events; other extensions and the theme have Sphinx's priority, 500."""
+    for (event, *names), listeners in events.items():
+        priority = 400 if EXTENSIONS in listeners else 500
+        for listener in listeners:
+            if isinstance(listener, str):
+                priority += 100
+            else:
+                app.connect(event, with_names(listener, names), priority)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect what this module does, and those of one task each that it imports."""
-    need_package()
-    nbclient.client.NotebookClient = Coalescing  # type: ignore[misc]
-    answers.setup(app)
-    api.setup(app)
-    api_entries.setup(app)
-    cheat_sheet.setup(app)
-    code_cells.setup(app)
-    deeper.setup(app)
-    descriptions.setup(app)
-    excerpts.setup(app)
-    finish.setup(app)
-    formulas.setup(app)
-    icons.setup(app)
-    lazy_scripts.setup(app)
-    live.setup(app)
-    minutes.setup(app)
-    page_files.setup(app)
-    path.setup(app)
-    publishing.setup(app)
-    redirects.setup(app)
-    tables.setup(app)
-    terms.setup(app)
+    """Add all directives, nodes, roles and settings, and connect what runs.
+
+    Raises:
+        ConfigError: the environment's address of the site is not valid.
+        ExtensionError: the package is not installed.
+    """
+    execution.need_package()
+    nbclient.client.NotebookClient = execution.Coalescing  # type: ignore[misc]
+    if publishing.site_address():
+        app.setup_extension("notfound.extension")  # gives lost readers a page
+    app.add_directive("api-first", api.FirstNames)
+    app.add_directive("api-index", api.AllNames)
+    app.add_directive("deeper", deeper.Deeper)
+    app.add_directive("path", path.PathDirective)
+    app.add_role("explained", api_entries.explained_role)
+    app.add_node(Divider, html=(deeper.write_divider, None))
+    app.add_node(minutes.PageHtml, html=(minutes.write_html, None))
+    app.add_node(path.ChapterList)
+    app.add_html_math_renderer(
+        "katex", (formulas.visit_inline, None), (formulas.visit_display, None)
+    )
     # A draft's pages contain nothing that a commit changes, so that none is written again for it.
     app.add_config_value("book_draft", default=False, rebuild="")
     app.add_config_value("book_answers", default=True, rebuild="env")
-    app.connect("config-inited", describe_origin)
-    app.connect("config-inited", use_executions_of_make)
-    app.connect("doctree-resolved", lambda _app, doctree, _name: check_pictures(doctree))
-    for work in (drop_citation_roles, drop_empty_headers, drop_lists_of_arguments):
-        app.connect("html-page-context", lambda _app, _name, _, page, _tree, f=work: f(page))
-    # After the theme has set what makes the sidebar.
-    app.connect(
-        "html-page-context",
-        lambda _app, _name, _, page, _tree: name_toggles(page),
-        priority=600,
-    )
+    app.add_config_value("book_redirects", {}, rebuild="html", types=[dict])
+    connect(app, EVENTS)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import Any
 
 from attnbook.practice.list_task import ListTask
-from tools.site.formulas import NODE, TOOLS
-from tools.site.lazy_scripts import bundle
+from tools.site.assets.node import NODE, TOOLS
+from tools.site.figures.lazy_scripts import bundle
 
 PROGRAM = Path(__file__).with_name("micropython.mjs")
 PACKAGE = TOOLS / "node_modules" / "@micropython" / "micropython-webassembly-pyscript"

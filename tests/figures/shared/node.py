@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attnbook.figures.shared.base import Figure
-from tools.site.formulas import NODE
+from tools.site.assets.node import NODE
 
 
 def write_module(module: str, folder: Path) -> Path:

@@ -35,7 +35,7 @@ from tests.figures.shared.page import (
     open_in_book,
 )
 from tests.tools.site.live_pages import book
-from tools.site.live import check_mountable
+from tools.site.figures.live import check_mountable
 
 KINDS = [getattr(figures, name) for name in figures.__all__]
 

@@ -17,7 +17,7 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
-from tools.site.lazy_scripts import packers, registration, write_models
+from tools.site.figures.lazy_scripts import packers, registration, write_models
 
 # Bytes of the weights' script, and of the traits that a page stores, packed by gzip -6.
 LIMITS = {HeadsFigure: (300_000, 6000), TranslatorFigure: (250_000, 3000)}

@@ -14,7 +14,7 @@ from attnbook.models.translator.checkpoints import BOOK, book_model
 from attnbook.models.translator.interventions import without
 from attnbook.models.vocabulary import END
 from tests.figures.shared.trained import unpacked
-from tools.site.lazy_scripts import packers
+from tools.site.figures.lazy_scripts import packers
 
 TEXT = "9. März 1987"
 MONTH = [3, 4, 5, 6]

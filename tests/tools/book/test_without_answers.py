@@ -11,7 +11,7 @@ import pytest
 from jupyter_cache import get_cache
 from nbformat import v4
 
-from tests.tools.site.test_answers import whole
+from tests.tools.site.chapter.test_answers import whole
 from tools import ROOT
 from tools.book.build import main
 from tools.book.notebooks import read

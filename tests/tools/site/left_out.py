@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from tools.site.styles import BUNDLE, join_styles
+from tools.site.assets.styles import BUNDLE, join_styles
 
 # Selectors as the browser parses them, without pseudo-classes of the pointer or the keyboard.
 LEFT_OUT = r"""([whole, left]) => {

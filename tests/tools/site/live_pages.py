@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import nbformat
@@ -14,8 +15,10 @@ from sphinx.util.console import strip_colors
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools import ROOT
-from tools.site.finish import finish_scripts
-from tools.site.live import VIEW
+from tools.site.assets.finish import finish_scripts
+from tools.site.extension import EVENTS, connect
+from tools.site.figures import lazy_scripts, live
+from tools.site.figures.live import VIEW
 
 STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -92,6 +95,15 @@ def page(*cells: Any, models: dict[str, Any] | None = None) -> Any:
     return v4.new_notebook(cells=[v4.new_markdown_cell("# Page"), *cells], metadata=metadata)
 
 
+def events_of(parts: tuple[ModuleType, ...]) -> dict[tuple[str, ...], list[Any]]:
+    """What these parts of the site do at events."""
+    names = {part.__name__ for part in parts}
+    return {
+        event: [each for each in listeners if getattr(each, "__module__", "") in names]
+        for event, listeners in EVENTS.items()
+    }
+
+
 @dataclass
 class Book:
     """A book's folder and the warnings of its last build."""
@@ -112,11 +124,11 @@ class Book:
         """A page of the built site."""
         return (self.html / f"{name}.html").read_text("utf-8")
 
-    def build(self, **settings: Any) -> Book:
-        """Build what is out of date, with the plain theme."""
+    def build(self, *parts: ModuleType, **settings: Any) -> Book:
+        """Build what is out of date, with these parts of the site and the plain theme."""
         warnings = StringIO()
         config = {
-            "extensions": ["myst_nb", "tools.site.live", "tools.site.lazy_scripts"],
+            "extensions": ["myst_nb"],
             "html_theme": "basic",
             "root_doc": "contents",
             "html_favicon": "icon.svg",
@@ -127,10 +139,12 @@ class Book:
         }
         folders = [str(self.folder / name) for name in ("source", "html", "doctrees")]
         with patch_docutils(), docutils_namespace():
-            Sphinx(
+            app = Sphinx(
                 folders[0], None, *folders[1:], "html", confoverrides=config | settings,
                 status=None, warning=warnings,
-            ).build()  # fmt: skip
+            )  # fmt: skip
+            connect(app, events_of(parts or (live, lazy_scripts)))
+            app.build()
         finish_scripts(self.html / "_static")  # the sentences of `storage.js`
         self.warnings = strip_colors(warnings.getvalue())
         return self

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site import progress_book
+from tests.tools.site.publish.test_publishing import check_pages_without_addresses
 from tests.tools.site.site_checks import JUDGED, WIDE, axe_findings, change_view, opened
-from tests.tools.site.test_publishing import check_pages_without_addresses
 
 MINUTES = '</h1>\n<p class="attnbook-minutes" data-core="3"></p>'
 HIDE = """state => {

@@ -1,0 +1,154 @@
+"""The divider of a chapter, the minutes of its halves, and the limits of its core."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from playwright.sync_api import expect
+
+from attnbook.practice.registry import find_list_task
+from tests.tools.site.published_book import CELLS, OUTPUT, TASK, published_site
+from tests.tools.site.site_checks import JUDGED, change_view, opened
+from tools.site.chapter.deeper import core_problems
+from tools.site.chapter.minutes import SECONDS, Parts
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The site of a book with divided chapters, and what its build printed."""
+    site = published_site(tmp_path_factory)
+    return site, (site.parents[1] / OUTPUT).read_text("utf-8")
+
+
+def read(built, name):
+    return (built[0] / "chapters" / f"{name}.html").read_text("utf-8")
+
+
+def times(html):
+    """The numbers that scripts read below a title, and the text there."""
+    (found,) = re.findall(r'</h1>\s*<p class="attnbook-minutes" (.*?)>(.*?)</p>', html, re.DOTALL)
+    return [int(number) for number in re.findall(r'"(\d+)"', found[0])], found[1]
+
+
+# Minutes
+
+
+def test_words_are_counted_as_by_hand_and_times_are_added(built):
+    task = find_list_task(TASK)
+    task_words = [
+        word for word in f"{task.statement} {task.starter}".split() if re.search(r"\w", word)
+    ]
+    words = sum(count for _, count in CELLS) + len(task_words)
+    (row,) = re.findall(r"^divided +(.*)$", built[1], re.MULTILINE)
+    assert row.split()[:2] == [str(words), "900"]
+
+    seconds_of_words = words * SECONDS["word"]
+    seconds_of_tasks = SECONDS["prediction"] + SECONDS["editor"] + SECONDS["figure"]
+    practice = SECONDS["question"] + 2 * SECONDS["code"]  # one of them above the practice
+    minutes = [round((seconds_of_words + seconds_of_tasks) / 60), 1, round(practice / 60)]
+    assert times(read(built, "divided"))[0] == minutes
+    assert row.split()[4:] == [str(number) for number in minutes]
+
+
+def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divider(built):
+    (core, deeper, practice), text = times(read(built, "divided"))
+    assert text == f"Core {core} min · Deeper {deeper} min · Practice {practice} min"
+    assert times(read(built, "plain"))[1] == "Reading 1 min · Practice 6 min"
+    assert "attnbook-minutes" not in read(built, "welcome")
+    html = read(built, "divided").partition("<article")[2].partition("</article>")[0]
+    pattern = r"<h([23])>([^<]*).*?</h\1>\s*(?:<p class=\"attnbook-section-minutes\">(.*?)</p>)?"
+    found = {title: time for _, title, time in re.findall(pattern, html)}
+    assert found == {
+        "Core": "",
+        "Inside": "",
+        "Why": "1 min",
+        "How": "15 min",
+        "Practice": f"{practice - 15} min",
+        "Summary": "1 min",
+    }
+
+
+def test_the_sidebar_shows_minutes_of_the_core_on_the_path_and_of_all_else_elsewhere(built):
+    for page in ("divided", "welcome"):
+        entries = re.findall(
+            r"toctree-l1.*?<a[^>]*>(.*?)(?: <small>(.*?)</small>)?</a>", read(built, page)
+        )
+        core = times(read(built, "divided"))[0][0]
+        assert dict(entries) == {
+            "Divided": f"{core} min",
+            "Last": "1 min",
+            "Outside": "2 min",
+            "Plain &amp; “simple”": "1 min",
+        }
+
+
+# The divider
+
+
+def test_the_divider_is_between_two_sections_and_leads_on_and_no_search_finds_it(built):
+    before, after = read(built, "divided").split('<div class="attnbook-divider"')
+    assert before.count("<section") - before.count("</section>") == 1
+    assert [*re.findall(r"<h\d>([^<]*)", before)][-1] == "Inside"
+    assert after.partition("</div>")[2].lstrip().startswith('<section id="why">')
+    # It leads on.
+    for page, address, text in (
+        ("divided", "last.html", "Next on the short path: Last"),
+        ("last", "welcome.html", "Back to Welcome"),
+        ("outside", "plain.html", "Next: Plain &amp; “simple”"),
+    ):
+        html = read(built, page).partition('<div class="attnbook-divider"')[2]
+        divider = html.partition("</div>")[0]
+        assert f'href="{address}">{text}</a>' in divider
+        assert "You can stop here.</strong> Below: why and how, 1 minute." in divider
+    # The search finds no minutes and no divider.
+    text = (built[0] / "excerpts.js").read_text("utf-8")
+    assert "because" in text.lower()
+    for each in (text, (built[0] / "searchindex.js").read_text("utf-8")):
+        assert "stop here" not in each
+        assert '"min"' not in each
+        assert "min:" not in each
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_no_reader_can_miss_the_divider(browser, built, script):
+    url = (built[0] / "chapters" / "divided.html").as_uri()
+    with opened(browser, url, java_script_enabled=script) as (tab, record):
+        divider = tab.get_by_role("region", name="End of the core")
+        link = divider.get_by_role("link", name="Next on the short path: Last")
+        for width, scheme in JUDGED:
+            change_view(tab, width, scheme, script=script)
+            for medium in ("print", "screen"):
+                tab.emulate_media(media=medium)
+                expect(divider).to_be_visible()
+                expect(link).to_be_visible()
+                assert divider.evaluate("e => parseFloat(getComputedStyle(e).borderTopWidth)") >= 3
+            box, target = divider.bounding_box(), link.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
+            assert target["height"] >= 24
+            if script:
+                assert tab.evaluate("document.body.scrollWidth") <= width
+        assert record.complaints + record.failures == []
+        link.click()
+        expect(tab).to_have_title(re.compile("^Last"))
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "most"),
+    [
+        ("queries-keys-values", "word", 800),
+        ("any", "prediction", 2),
+        ("any", "editor", 1),
+        ("attention-from-nothing", "editor", 2),
+    ],
+)
+def test_a_core_may_reach_its_limit_but_not_exceed_it(name, what, most):
+    at_most, more = (Parts(core=Counter({what: count})) for count in (most, most + 1))
+    assert [*core_problems(f"chapters/{name}", at_most)] == []
+    problem = f"the core has {most + 1} {what}s, and may have {most}"
+    assert [*core_problems(f"chapters/{name}", more)] == [problem]

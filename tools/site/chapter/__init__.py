@@ -1,0 +1,1 @@
+"""A chapter's page: its cells, folded answers, formulas, tables, minutes, and list of chapters."""

@@ -1,0 +1,211 @@
+"""The divider of a chapter: above it the core, which is enough; below it why and how.
+
+A writer puts `:::{deeper}` and `:::` once into a chapter, as a Markdown cell of its own. A chapter
+that has it is held to the limits of a core, and all of them together to those of the short path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from posixpath import basename
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
+
+from tools.book.state import REPORT
+from tools.site import TEXT
+from tools.site.chapter.minutes import Parts, parts_of
+from tools.site.page_tree import Divider, first_section, root_of
+from tools.table_of_contents import pages, short_path
+
+ANCHOR = "deeper"
+# The limits of a core, and those of single chapters.
+CORE_WORDS = 900
+OTHER_CORE_WORDS = {
+    "queries-keys-values": 800,
+    "scoring-functions": 800,
+    "scaled-dot-product-attention": 800,
+    "multi-head-attention": 600,
+    "self-attention": 600,
+}
+PREDICTIONS, EDITORS, LINES = 2, 1, 15
+OTHER_EDITORS = {"attention-from-nothing": 2}  # its second has a bug to find
+PATH_WORDS, PATH_MINUTES = 6000, 95
+MORE = TEXT("more_about_this")  # the text of the only links from a core into a deeper half
+
+ONWARD = TEXT.group("onward")
+
+logger = logging.getLogger(__name__)
+
+
+class Deeper(SphinxDirective):
+    """`:::{deeper}`: the end of the core."""
+
+    def run(self) -> list[nodes.Node]:
+        """Insert a divider."""
+        divider = Divider(ids=[ANCHOR])
+        self.set_source_info(divider)
+        return [divider]
+
+
+# Position
+
+
+def move_divider(divider: Divider, page: nodes.section) -> bool:
+    """Move a divider between two sections of level 2; False if anything else follows it."""
+    node, after = divider, []
+    while node.parent is not page:
+        after += node.parent[node.parent.index(node) + 1 :]
+        node = node.parent
+    index = page.index(node) + 1
+    sections = [each for each in page[index:] if isinstance(each, nodes.section)]
+    after += [each for each in page[index:] if each not in sections]
+    if node is not divider:
+        divider.parent.remove(divider)
+        page.insert(index, divider)
+    # The first page ends with the contents of the sidebar, as Sphinx has them.
+    hidden = (nodes.Invisible, nodes.compound)
+    return bool(sections) and all(isinstance(each, hidden) for each in after)
+
+
+def place_divider(app: Sphinx, tree: nodes.document) -> None:
+    """Place the one divider of a page that was just read between two sections."""
+    page = app.env.docname
+    dividers = [*tree.findall(Divider)]
+    for divider in dividers[1:]:
+        logger.warning("a chapter has one divider, and this is another", location=divider)
+        divider.parent.remove(divider)
+    section = first_section(tree)
+    inside = [*section.findall(Divider)] if section else []
+    if dividers and not (inside and move_divider(inside[0], section)):
+        logger.warning("a heading of level 2 must follow the divider", location=page)
+
+
+# Limits
+
+
+def word_limit(page: str) -> int:
+    """How many words the core of a chapter may have."""
+    return OTHER_CORE_WORDS.get(basename(page), CORE_WORDS)
+
+
+def core_problems(page: str, parts: Parts) -> Iterator[str]:
+    """Describe each limit that the core of a chapter exceeds."""
+    allowed = {
+        "word": word_limit(page),
+        "prediction": PREDICTIONS,
+        "editor": OTHER_EDITORS.get(basename(page), EDITORS),
+    }
+    for what, most in allowed.items():
+        if parts.core[what] > most:
+            yield f"the core has {parts.core[what]} {what}s, and may have {most}"
+    for cell, lines in parts.cells.items():
+        if lines > LINES:
+            yield f"cell {cell} of the core shows {lines} lines of code, and may show {LINES}"
+
+
+def check_core(app: Sphinx) -> None:
+    """Warn of a core that is too large."""
+    page = app.env.docname
+    parts = parts_of(app.env, page)
+    if parts and parts.divided:
+        for problem in core_problems(page, parts):
+            logger.warning("%s", problem, location=page)
+
+
+def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """Warn of a link that leads from a core into a deeper half."""
+    section = first_section(tree)
+    if app.builder.format != "html" or section is None:
+        return
+    names = {app.builder.get_relative_uri(page, name): name for name in app.env.found_docs}
+    names[""] = page
+    end = next((i for i, each in enumerate(section) if isinstance(each, Divider)), 0)
+    for link in (link for child in section[:end] for link in child.findall(nodes.reference)):
+        address, _, anchor = link.get("refuri", "").partition("#")
+        target = parts_of(app.env, names.get(address, ""))
+        anchor = link.get("refid", anchor)
+        if target and anchor in target.anchors and link.astext() != MORE:
+            message = "the core leads into a deeper half: the text of the link to #%s must be “%s”"
+            logger.warning(message, anchor, MORE, location=link.parent)
+
+
+def path_total(env: BuildEnvironment, path: list[str]) -> tuple[int, int] | None:
+    """Words and minutes of the short path; None while a page of it has no divider."""
+    first, *cores = [parts_of(env, page) for page in path]
+    if not first or not all(core and core.divided for core in cores):
+        return None
+    found = [first, *(core for core in cores if core)]
+    return sum(each.core["word"] for each in found), sum(each.times[0] for each in found)
+
+
+def check_path(app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn if all cores together are too long."""
+    path = short_path(root_of(app))
+    total = path_total(env, path)
+    if not total or app.config.book_draft:
+        return
+    for found, most, what in zip(
+        total, (PATH_WORDS, PATH_MINUTES), ("words", "minutes"), strict=True
+    ):
+        if found > most:
+            message = "the short path has %s %s, and may have %s"
+            logger.warning(message, found, what, most, location=path[0])
+
+
+# Output
+
+
+def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str]:
+    """The key of the text that leads on from a chapter's core, and where to."""
+    key, order = ("next_on_path", path) if page in path else ("next_in_book", book)
+    after = order[order.index(page) + 1 :]
+    return (key, after[0]) if after else ("back_to_first", book[0])
+
+
+def write_divider(translator: HTML5Translator, _node: Divider) -> None:
+    """Write a divider: a rule, a sentence and the link that leads on."""
+    builder = translator.builder
+    page, root = builder.current_docname, root_of(builder.app)
+    key, target = next_page(page, short_path(root), pages(root))
+    parts = parts_of(builder.env, page) or Parts()
+    _, deeper, practice = parts.times
+    below = TEXT("below_is_why" if deeper else "below_is_practice", count=deeper or practice)
+    onward = escape(ONWARD[key].format(page=builder.env.titles[target].astext()))
+    translator.body.append(
+        f'<div class="attnbook-divider" id="{ANCHOR}" role="region" '
+        f'aria-label="{TEXT("end_of_core")}">'
+        f"<p><strong>{TEXT('can_stop')}</strong> {below}</p>"
+        f'<p><a href="{builder.get_relative_uri(page, target)}">{onward}</a></p></div>'
+    )
+    raise nodes.SkipNode
+
+
+def report(env: BuildEnvironment, book: list[str], path: list[str]) -> str:
+    """A table of words and minutes of the chapters, and of the short path once it is divided."""
+    halves = ("deeper", "practice")
+    rows = [["", "words: core", "limit", *halves, "minutes: core", *halves]]
+    for page in book:
+        parts = parts_of(env, page)
+        if parts and (parts.is_chapter or page in path):
+            limit = word_limit(page) if parts.divided else "-"
+            core, *others = (each["word"] for each in (parts.core, parts.deeper, parts.practice))
+            rows.append([basename(page), *map(str, (core, limit, *others, *parts.times))])
+    if total := path_total(env, path):
+        rows.append(["short path", *map(str, (total[0], PATH_WORDS, "", "", total[1], "", ""))])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ([name.ljust(widths[0]), *map(str.rjust, row, widths[1:])] for name, *row in rows)
+    return "".join(f"{'  '.join(line).rstrip()}\n" for line in lines)
+
+
+def write_report(app: Sphinx) -> None:
+    """Write the report for `make book`."""
+    root = root_of(app)
+    text = report(app.env, pages(root), short_path(root))
+    Path(app.doctreedir, REPORT).write_text(text, "utf-8")

@@ -1,0 +1,45 @@
+"""How chapters are executed: with the package, in isolated kernels, and as `make book` did."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import traitlets
+from nbclient import NotebookClient
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.errors import ExtensionError
+
+from tools.book.state import isolate_kernels, workshop_of
+
+
+class Coalescing(NotebookClient):
+    """Runs a chapter and stores the end of a progress bar, not each of its states.
+
+    `tools/book/notebooks.py` sets the same option; jupyter-cache, which runs chapters for the
+    page, does not offer it.
+    """
+
+    coalesce_streams = traitlets.Bool(True)
+
+
+def need_package() -> None:
+    """Stop the build if the package is missing; else every chapter fails on its first line."""
+    if not find_spec("attnbook"):
+        raise ExtensionError(
+            "attnbook, which every chapter imports, is not installed: "
+            "run `pip install -r requirements.txt -e .` in the book's folder first"
+        )
+
+
+def use_executions_of_make(app: Sphinx, config: Config) -> None:
+    """Let `jupyter-book build .` use what `make book` executed, in isolated kernels.
+
+    Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
+    is read again.
+    """
+    workshop = workshop_of(Path(app.srcdir), answers=config.book_answers)
+    config.nb_execution_cache_path = str(workshop.executions)
+    isolate_kernels(workshop.folder / ".ipython")
+    (Path(app.doctreedir).parent / workshop.stamp.name).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""Figures on a page without a kernel, and what they load when a reader needs it."""

@@ -1,0 +1,1 @@
+"""What the published site has: addresses, redirects, descriptions and cards."""

@@ -1,0 +1,1 @@
+"""The search page: the text of all pages, and what finds it."""
