@@ -128,7 +128,8 @@ WRONG = {
         "It returns None where a tensor was expected. Is there a `return`?"
     ),
     ("double", lambda x, lens: x.tolist()): "It returns list where a tensor was expected.",
-    ("double", lambda x, lens: (x, x)): "It returns 2 tensors, and should return 1.",
+    ("double", lambda x, lens: (x, 0.5)): "It returns a tuple of 2: return one tensor.",
+    ("double", lambda x, lens: (x + x,)): "It returns a tuple of 1: return one tensor.",
     ("double", lambda x, lens: x[0]): "The shape of the output is (2,), and should be (1, 2).",
     ("double", lambda x, lens: x.double()): (
         "The type of the output is torch.float64, and should be torch.float32."
@@ -288,6 +289,14 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
 # Plain lists
 
 
+def generator(x):
+    yield x
+
+
+def raises_type_error(x):
+    raise TypeError("unsupported types for x")
+
+
 def with_first(x, value):
     x[0] = value
     return x
@@ -295,7 +304,8 @@ def with_first(x, value):
 
 WRONG_LISTS = {
     ("doubled", lambda x: [[]]): (
-        "It returns a list of empty lists where a list of numbers was expected."
+        "It returns a list of empty lists where a list of numbers was expected. "
+        "Is `return` inside a loop? It ends the loop."
     ),
     ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
     ("doubled", lambda x: None): (
@@ -308,7 +318,25 @@ WRONG_LISTS = {
     ("doubled", lambda x: (4.0, 2.0)): (
         "2 of 2 numbers are wrong; the first, at `[0]`, is 4, and should be smaller."
     ),
-    ("doubled", lambda x: x[:1]): "It returns 1 number, and should return 2 numbers.",
+    ("doubled", lambda x: x[:1]): (
+        "It returns 1 number, and should return 2 numbers. "
+        "Is `return` inside a loop? It ends the loop."
+    ),
+    ("doubled", lambda x: 2.0 * x[0]): (
+        "It returns a number where a list of numbers was expected. "
+        "Is `return` inside a loop? It ends the loop."
+    ),
+    ("doubled", lambda x: [0] * len(x)): (
+        "2 of 2 numbers are wrong; the first, at `[0]`, is 0, and should be larger. "
+        "It returns only 0, whatever the input is."
+    ),
+    ("doubled", generator): (
+        "It returns a generator: write `def` and `return`, not `async def` or `yield`."
+    ),
+    ("doubled", lambda x: type("number", (), {})()): (
+        "It returns a number where a list of numbers was expected."
+    ),
+    ("doubled", raises_type_error): "It raises TypeError: unsupported types for x.",
     ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),
     ("doubled", lambda x: [2, 4.00002]): (
         "1 of 2 numbers is wrong: the one at `[1]` is 4.00002, and should be smaller."
@@ -332,10 +360,15 @@ WRONG_LISTS = {
     ),
     ("summed", max): "It returns 1, and should be larger.",
     ("summed", lambda x: x): "It returns a list of numbers where a number was expected.",
-    ("bounded", lambda x: [True]): "It returns a list of bools where True or False was expected.",
-    ("bounded", lambda x: 1.5): "It returns 1.5 where True or False was expected.",
-    ("bounded", lambda x: True): "It returns True, and should return False.",
-    ("bounded", lambda x: x["a"]): "It raises TypeError: 'float' object is not subscriptable.",
+    ("bounded", lambda x: [x > 1]): "It returns a list of bools where True or False was expected.",
+    ("bounded", lambda x: x + 1): "It returns 1.5 where True or False was expected.",
+    ("bounded", lambda x: True): (
+        "It returns True, and should return False. It returns only True, whatever the input is."
+    ),
+    ("bounded", lambda x: x["a"]): (
+        "It raises TypeError: 'float' object is not subscriptable. A number has no items. Are the "
+        "arguments in the right order?"
+    ),
 }
 
 

@@ -120,6 +120,9 @@ class TensorAnswer:
             output.numel() > 0 and bool(output.isnan().all()) for output in outcome.outputs
         )
 
+    def describe_constant(self, outcome: Outcome) -> str:
+        return tensors.describe_constant(outcome)
+
     def needed(self, case: int, counted: int) -> float:
         return counted / 2
 

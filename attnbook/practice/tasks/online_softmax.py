@@ -447,3 +447,10 @@ def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N)
     new, _, power = _rescale(highest, score)
     factor = math.exp(new - highest)
     return _add_key(new, total / factor, weighted / factor, power, value)
+
+
+@by_hand.bug(fix="the score comes fourth and the value fifth.")
+def score_and_value_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """score and value are exchanged."""
+    new, factor, power = _rescale(highest, value)
+    return _add_key(new, factor * total, factor * weighted, power, score)
