@@ -16,6 +16,7 @@ except ImportError:
 
 TEXT = Messages(__file__)
 DEEPEST = 20  # lists within lists
+WRONG_TRIES: dict[str, int] = {}  # by task, as long as this Python runs
 LARGEST = 10**300  # of a whole number
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
@@ -43,12 +44,15 @@ def judge(
         call_function: calls the function instead of `outcome_of`, with a time limit for example.
 
     Returns:
-        As `judging.judge`; what is wrong is followed by the call.
+        As `judging.judge`; what is wrong is followed by the call. `hides_fix` is whether the
+        fix comes with a later verdict.
     """
     found = judging.judge(ListAnswer(task, written, call_function or outcome_of), before_naming)
     if found["wrong"]:
         arguments = format_argument(task["cases"][found["held"]]["arguments"])
         found["wrong"] += " " + TEXT("called_as", call=f"{task['called']}({arguments[1:-1]})")
+        WRONG_TRIES[task["name"]] = WRONG_TRIES.get(task["name"], 0) + 1
+        found["hides_fix"] = task["fix_later"] and WRONG_TRIES[task["name"]] == 1
     return found
 
 
@@ -393,7 +397,7 @@ def paragraphs(
         held: how many cases hold.
         case: the name of the first that does not; nothing if all hold.
         wrong, printed: what is wrong there, and what was printed.
-        bugs: the cause and the fix of each that does the same.
+        bugs: the cause and the fix of each that does the same; a fix that comes later is empty.
     """
     name, planted = task["name"], task.get("planted")
     if not case:
@@ -408,7 +412,8 @@ def paragraphs(
         (cause, fix), (other_cause, other_fix) = bugs[0], bugs[-1]
         one = len(bugs) == 1
         lines.append(TEXT("cause" if one else "two_causes", cause=cause, other=other_cause))
-        lines.append(TEXT("fix" if one else "two_fixes", fix=fix, other=other_fix))
+        fixes = "fix_later" if not fix else "fix" if one else "two_fixes"
+        lines.append(TEXT(fixes, fix=fix, other=other_fix))
     return lines
 
 

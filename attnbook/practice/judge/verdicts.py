@@ -160,7 +160,10 @@ class Grade(Message):
     def _describe_missed_bug(self) -> list[str]:
         for name, row in self.caught.items():
             if not any(row):
-                return [TEXT("not_caught", bug=repr(name), symptom=self.task.bugs[name].symptom)]
+                symptom = self.task.bugs[name].symptom
+                return [
+                    TEXT("not_caught" if symptom else "missed", bug=repr(name), symptom=symptom)
+                ]
         return []
 
     def _rows(self) -> list[str]:

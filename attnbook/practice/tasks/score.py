@@ -25,7 +25,7 @@ by_hand = ListTask(
     starter="def score(query, key):\n    ...",
 )
 
-by_hand.case("vectors of two numbers")(lambda: ([1.0, 2.0], [-1.0, 5.0]))
+by_hand.case("vectors of two numbers")(lambda: ([1.5, 2.0], [-0.5, 5.0]))
 by_hand.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
 by_hand.case("vectors of one number")(lambda: ([0.5], [3.0]))
 by_hand.case("vectors of three numbers")(lambda: ([0.0, -1.0, 0.5], [1.0, 2.0, 0.0]))

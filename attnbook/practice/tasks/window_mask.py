@@ -199,6 +199,7 @@ by_hand = ListTask(
     name="window-rule-by-hand",
     in_torch=task,
     draws="mask",
+    fix_later=True,
     statement=(
         "Write `may_see(query, key, num_queries, num_keys, back)`: True or False. `query` is the "
         "number of a query, `key` that of a key, both counted from 0. Queries are at the last "
