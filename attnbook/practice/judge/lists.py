@@ -412,8 +412,11 @@ def paragraphs(
         (cause, fix), (other_cause, other_fix) = bugs[0], bugs[-1]
         one = len(bugs) == 1
         lines.append(TEXT("cause" if one else "two_causes", cause=cause, other=other_cause))
-        fixes = "fix_later" if not fix else "fix" if one else "two_fixes"
-        lines.append(TEXT(fixes, fix=fix, other=other_fix))
+        lines.append(
+            TEXT("fix" if one else "two_fixes", fix=fix, other=other_fix)
+            if fix
+            else TEXT("fix_later")
+        )
     return lines
 
 
