@@ -135,7 +135,15 @@ class Grade(Message):
             task=self.task.name,
             count=len(self.tests),
         )
-        fair = TEXT("tests_fail" if any(self.failures) else "tests_pass", count=len(self.tests))
+        pairs = zip(self.tests, self.failures, strict=True)
+        unfair = [
+            f"`{test}`" if len(self.tests) > 1 else TEXT("it") for test, each in pairs if each
+        ]
+        fair = (
+            TEXT("tests_fail", count=len(unfair), tests=", ".join(unfair))
+            if unfair
+            else TEXT("tests_pass", count=len(self.tests))
+        )
         return f"{mark}{caught} {fair}"
 
     def _describe_unfair_tests(self) -> list[str]:
