@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from attnbook.practice.task import Bug, Task
 
 
-@dataclass
+@dataclass(repr=False)
 class ListTask(Task):
     """A task on plain lists, whose code also runs in MicroPython.
 

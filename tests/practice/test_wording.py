@@ -13,8 +13,10 @@ from torch import nn
 from torch.nn import functional
 
 from attnbook.practice import LIST_TASKS, TASKS, check, grade_tests
+from attnbook.practice.judge.checking import judge
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.task import Law, Task
+from attnbook.practice.statements.cases import describe_cases
+from attnbook.practice.task import Case, Law, Task
 
 SMALL = Law("No number may be above 100.", lambda output, *_: bool((output <= 100).all()))
 ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -377,3 +379,64 @@ def test_a_wrong_answer_on_lists_gets_one_sentence_and_the_call(answer, expected
     verdict = check(*answer)
     [argument] = verdict.failed.make()
     assert verdict.wrong == f"{expected} It was called as `{answer[0]}({json.dumps(argument)})`."
+
+
+# What the cases of a task try
+
+
+ONE = torch.ones(2)
+TRIED = {
+    "": [{"size": 3}],
+    "The inputs must stay unchanged.": [{"rows": [1]}],
+    "Tested in float32, with gradients.": [{"x": ONE}],
+    "Tested in float16.": [{"x": ONE.half(), "mask": ONE > 0}],
+    "Tested in int32 and int64.": [
+        {"x": ONE.int()},
+        {"x": ONE.long()},
+    ],
+    "Tested with lengths of 0.": [{"valid_lens": ONE.long() - 1}],
+    "Tested in bfloat16, with numbers up to 3e38 and NaN or infinity.": [
+        {"x": torch.tensor([3e38, torch.inf]).bfloat16()}
+    ],
+    "Tested with tensors that are not contiguous.": [{"x": torch.ones(2, 3, dtype=torch.bool).mT}],
+}
+
+
+@pytest.mark.parametrize(("sentence", "inputs"), TRIED.items(), ids=TRIED)
+def test_a_statement_ends_with_what_the_cases_try(sentence, inputs):
+    names = [*{name for arguments in inputs for name in arguments}]
+    cases = [Case("", lambda it=it: tuple(it.get(name) for name in names)) for it in inputs]
+    found = " ".join(describe_cases(names, cases))
+    assert found.removesuffix(" The inputs must stay unchanged.") == sentence
+
+
+def test_gradients_and_refusals_are_tried_only_where_a_case_compares_them():
+    refused = Case("", lambda: (ONE,), refused=True)
+    assert describe_cases(["x"], [refused, Case("", lambda: (ONE,), gradients=False)])[0] == (
+        "Tested in float32, with wrong inputs, which must raise a ValueError or a TypeError."
+    )
+
+
+FUNCTIONS = [task for task in TASKS.values() if not isinstance(task.reference, type)]
+
+
+@pytest.mark.parametrize("task", FUNCTIONS, ids=lambda task: task.name)
+def test_gradients_are_mentioned_where_an_answer_without_any_is_refused(task):
+    def detached(*inputs):
+        with torch.no_grad():
+            return task.reference(*inputs)
+
+    assert ("gradients" in task.full_statement.rpartition("Tested")[2]) != bool(
+        judge(task, detached)
+    )
+
+
+def test_no_statement_says_itself_what_all_say():
+    of_all = re.compile("caller|float")
+    tasks = [*TASKS.values(), *LIST_TASKS.values()]
+    assert [task.name for task in tasks if of_all.search(task.statement)] == []
+
+
+def test_a_task_on_lists_shows_its_statement_and_no_bug():
+    task = LIST_TASKS["softmax-by-hand"]
+    assert repr(task) == f"softmax-by-hand: {task.full_statement}"

@@ -16,7 +16,8 @@ by_hand = ListTask(
     statement=(
         "Write `attention(query, keys, values, valid_len)`. `query` is a vector, `keys` and "
         "`values` are lists of vectors, and only the first `valid_len` keys are visible. Call the "
-        "three parts, and return the output, a list of numbers."
+        "three parts, and return the output, a list of numbers. With a `valid_len` of 0 they are "
+        "all 0."
     ),
     starter="def attention(query, keys, values, valid_len):\n    ...",
 )

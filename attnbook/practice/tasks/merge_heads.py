@@ -13,7 +13,7 @@ task = Task(
         "Write `merge_heads(heads)`. `heads` has shape (batch, num_heads, num_positions, "
         "head_size). The answer has shape (batch, num_positions, num_heads · head_size) and the "
         "dtype of `heads`: at each position the numbers of the first head come first, then "
-        "those of the second, and so on. The caller's tensor stays as it is, its shape included."
+        "those of the second, and so on."
     ),
     starter="def merge_heads(heads):\n    ...",
 )

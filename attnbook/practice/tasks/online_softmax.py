@@ -27,7 +27,7 @@ task = Task(
         "pass. For each query, carry the highest score so far, the sum of the powers of e, and the "
         "sum of the values, each times its power; correct both sums when the highest score rises. "
         "The last block may be smaller, and one block may hold all keys. Scores are finite, of any "
-        "size."
+        "size. Only the result is tested, not the number of passes."
     ),
     starter="def online_softmax(scores, values, block_size):\n    ...",
     laws=(Law("Some output lies outside the range of its values.", _within_the_values),),

@@ -202,11 +202,11 @@ by_hand = ListTask(
     fix_later=True,
     statement=(
         "Write `may_see(query, key, num_queries, num_keys, back)`: True or False. `query` is the "
-        "number of a query, `key` that of a key, both counted from 0. Queries are at the last "
-        "positions of the keys: the last query at the last key, the one before it at the key "
-        "before. A query may see the key at its own position and the `back` keys just before it, "
-        "as many of them as there are, and no other. `back` is 0 or more, and there are never "
-        "more queries than keys."
+        "number of a query, `key` that of a key: queries and keys are counted separately, each "
+        "from 0. Queries are at the last positions of the keys: the last query at the last key, "
+        "the one before it at the key before. A query may see the key at its own position and the "
+        "`back` keys just before it, as many of them as there are, and no other. `back` is 0 or "
+        "more, and there are never more queries than keys."
     ),
     # A figure calls it without the last argument.
     starter="def may_see(query, key, num_queries, num_keys, back=2):\n    ...",
