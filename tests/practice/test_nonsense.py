@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 import attnbook
-from attnbook.practice import TASKS, check, find_task, grade_tests
+from attnbook.practice import LIST_TASKS, TASKS, check, find_task, grade_tests
 from attnbook.practice.judge import run_safely
 from attnbook.practice.judge.checking import known_outcome
 from attnbook.practice.task import Task
@@ -326,6 +326,37 @@ def test_a_check_is_the_same_under_other_defaults():
         assert check(TASK, right)
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+# Nonsense on lists, and the names that it deserves
+
+DESERVED = {
+    "causal-rule-by-hand": {"nothing hidden"},
+    "window-rule-by-hand": {"nothing hidden"},
+    "attention-from-parts": {"returned inside the loop"},  # only the first key is used
+}
+
+
+def filled(value, number):
+    """The same lists with one number everywhere."""
+    several = isinstance(value, (list, tuple))
+    return [filled(each, number) for each in value] if several else number
+
+
+@pytest.mark.parametrize("name", LIST_TASKS)
+def test_nonsense_gets_no_name_of_a_bug(name):
+    right_answer = LIST_TASKS[name].reference
+    answers = [
+        *(lambda *it, n=n: filled(right_answer(*it), n) for n in (0, 1, 0.5, True)),
+        *(lambda *it, at=at: it[at] for at in (0, -1)),
+        lambda *it: next((one[0] for one in it[::-1] if isinstance(one, list)), 0),
+        lambda *_: [],
+        lambda *_: None,
+    ]
+    verdicts = [check(name, answer) for answer in answers]
+    assert not any(verdicts)
+    named = {bug.name for verdict in verdicts for bug in verdict.bugs}
+    assert named <= DESERVED.get(name, set())
 
 
 # Tests that are graded
