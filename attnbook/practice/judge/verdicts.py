@@ -163,7 +163,7 @@ class Grade(Message):
                 lines.append(line)
             elif hint:
                 lines.append(TEXT("no_grade", test=test, fault=hint))
-        return [*lines, TEXT("does_not_count")] if lines else []
+        return [*lines, TEXT("does_not_count")] if any(self.failures) else lines
 
     def _describe_missed_bug(self) -> list[str]:
         for name, row in self.caught.items():
