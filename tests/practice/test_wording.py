@@ -335,8 +335,8 @@ WRONG_LISTS = {
     ("doubled", generator): (
         "It returns a generator: write `def` and `return`, not `async def` or `yield`."
     ),
-    ("doubled", lambda x: type("number", (), {})()): (
-        "It returns a number where a list of numbers was expected."
+    ("doubled", lambda x: [type("number", (), {})() for _ in x]): (
+        "It returns a list of number objects where a list of numbers was expected."
     ),
     ("doubled", raises_type_error): "It raises TypeError: unsupported types for x.",
     ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),

@@ -87,16 +87,19 @@ def find_bugs(answer: Answer, outcomes: list[Any]) -> tuple[list[int], str]:
         if all(answer.is_same(case, outcomes[case], bug) for case in range(failed, -1, -1))
         and answer.is_wrong(failed, bug)
     ]
-    constants = {answer.describe_constant(each) for each in outcomes}
-    if not same and (len(constants) > 1 or "" in constants):
-        return [], ""
+    constant = answer.describe_constant(outcomes[failed]) if answer.num_cases > 1 else ""
+    if any(constant and answer.describe_constant(each) != constant for each in outcomes):
+        constant = ""
     votes = [0 for _ in same]
     counted = 0
     for case in range(failed + 1, answer.num_cases):
+        if not (same or constant):
+            return [], ""
         outcome = answer.run(case)
         if answer.needs_no_name(outcome):
             return [], ""
-        constants.add(answer.describe_constant(outcome))
+        if constant and answer.describe_constant(outcome) != constant:
+            constant = ""
         if answer.is_all_nan(outcome):
             continue
         counted += 1
@@ -106,7 +109,6 @@ def find_bugs(answer: Answer, outcomes: list[Any]) -> tuple[list[int], str]:
                 votes[i] -= 1
             elif answer.is_same(case, outcome, same[i]):
                 votes[i] += 1
-    constant = constants.pop() if len(constants) == 1 and answer.num_cases > 1 else ""
     needed = counted if constant else answer.needed(failed, counted)
     most = max(votes + [needed - 1])  # noqa: RUF005 - MicroPython
     best = [same[i] for i in range(len(same)) if votes[i] == most]

@@ -95,11 +95,10 @@ class ListAnswer:
 
     def describe_constant(self, outcome: dict[str, Any]) -> str:
         numbers = [number for _, number in flat(outcome.get("gives", []))]
-        if not numbers or any(number != numbers[0] for number in numbers):
+        is_constant = len(numbers) > 0 and all(number == numbers[0] for number in numbers)
+        if not (is_constant and kind_of(numbers[0]) in ("number", "bool")):
             return ""
-        is_object = isinstance(numbers[0], dict) and "kind" in numbers[0]
-        is_number = numbers[0] is not None and not is_object
-        return TEXT("constant", number=format_number(numbers[0])) if is_number else ""
+        return TEXT("constant", number=format_number(numbers[0]))
 
     def needed(self, case: int, counted: int) -> float:
         """Half of the cases, or all where answers are True or False, which may agree by chance."""
@@ -175,7 +174,7 @@ def describe_difference(mine: Any, right: Any) -> str:
         return TEXT("returns_none", wanted=wanted)
     hint = " " + TEXT("return_in_loop") if is_first_only(mine, right) else ""
     if kind_of(mine).replace("bool", "number") != kind_of(right).replace("bool", "number"):
-        asynchronous = TEXT.group("asynchronous").get(kind_of(mine).replace("object ", ""))
+        asynchronous = TEXT.group("asynchronous").get(kind_of(mine).replace(" object", ""))
         text = TEXT("returns_other_kind", returned=describe_kind(mine), wanted=wanted)
         return asynchronous or text + hint
     if sizes(mine) != sizes(right):
@@ -325,7 +324,7 @@ def kind_of(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(sorted({kind_of(each) for each in value}))}]"
     if isinstance(value, dict) and "kind" in value:
-        return f"object {value['kind']}"  # a class may be named `number`
+        return f"{value['kind']} object"  # a class may be named `number`
     return "None" if value is None else "bool" if isinstance(value, bool) else "number"
 
 
@@ -342,7 +341,9 @@ def describe_kind(value: Any, count: int = 1) -> str:
     kind = kind_of(value)
     if kind == "number":
         return TEXT("number", count=count)
-    return TEXT("kind", kind=value["kind"] if isinstance(value, dict) else kind, count=count)
+    if isinstance(value, dict) and value["kind"] != "number":
+        kind = value["kind"]
+    return TEXT("kind", kind=kind, count=count)
 
 
 def sizes(value: Any) -> str:

@@ -239,8 +239,10 @@ def describe_constant(outcome: Outcome) -> str:
     """Report in a sentence that all numbers of an outcome are the same; empty if they are not."""
     if not all(output.dtype in (*CLOSE, torch.bool, torch.int64) for output in outcome.outputs):
         return ""
-    numbers = {each for output in outcome.outputs for each in torch.unique(output).tolist()}
-    return TEXT("constant", number=format_number(numbers.pop())) if len(numbers) == 1 else ""
+    ends = [end.item() for it in outcome.outputs if it.numel() for end in (it.min(), it.max())]
+    if not ends or any(end != ends[0] for end in ends):
+        return ""
+    return TEXT("constant", number=format_number(ends[0]))
 
 
 @by_default()
