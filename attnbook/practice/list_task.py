@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from attnbook.practice.task import Bug, Task
 
 
-@dataclass
+@dataclass(repr=False)
 class ListTask(Task):
     """A task on plain lists, whose code also runs in MicroPython.
 
@@ -20,12 +20,14 @@ class ListTask(Task):
         parts: the tasks whose functions the code may call; `attnbook.practice.parts` has them.
         planted: the bug that the starter has. A verdict gives its symptom, and names it once it
             is fixed.
+        fix_later: whether a bug's fix is the answer itself: a second wrong verdict shows it.
     """
 
     in_torch: Task | None = None
     draws: str = ""
     parts: tuple[str, ...] = ()
     planted: str = ""
+    fix_later: bool = False
 
     def completed(self, bug: Bug) -> Bug:
         """Take missing texts from the bug of the same name in torch."""

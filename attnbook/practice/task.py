@@ -9,6 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
+from attnbook.practice.statements.cases import describe_cases
+
 Function = Callable[..., Any]
 
 
@@ -201,11 +203,17 @@ class Task:
         """The names of the cases' arguments."""
         return list(inspect.signature(self.as_function(self.reference)).parameters)
 
+    @property
+    def full_statement(self) -> str:
+        """The statement, and what the cases try."""
+        tried = describe_cases(self.arguments, [*self.cases.values()])
+        return " ".join([self.statement, *tried])
+
     def __repr__(self) -> str:
-        return f"{self.name}: {self.statement}"
+        return f"{self.name}: {self.full_statement}"
 
     def _repr_markdown_(self) -> str:
-        return self.statement
+        return self.full_statement
 
 
 def _words(function: Function) -> str:

@@ -34,10 +34,14 @@ class Numbers:
     def is_all_nan(self, outcome):
         return outcome is None
 
+    def describe_constant(self, outcome):
+        return f"It is {CONSTANT}." if outcome == CONSTANT else ""
+
     def needed(self, _case, counted):
         return counted / 2
 
 
+CONSTANT = 7  # of all outcomes, only this one may be constant
 NAMED = {
     "the one that does the same": ([0, 1, 1, 1], [[0, 1, 1, 1], [0, 2, 2, 2]], [0]),
     "not one that differed before": ([0, 1, 1], [[3, 1, 1]], []),
@@ -52,6 +56,9 @@ NAMED = {
     "NaN in others does not count": ([1, 2, None], [[1, 2, 9]], [0]),
     "NaN alone names nothing": ([None, None], [[None, None]], []),
     "the only case is enough": ([1], [[1]], [0]),
+    "a constant only if it is the same in each case": ([7, 7, 7], [[7, 7, 7], [7, 7, 0]], [0]),
+    "none for a constant that differs once": ([7, 7, 7], [[7, 7, 0]], []),
+    "another, if it is no constant": ([7, 7, 0], [[7, 7, 0]], [0]),
     "none for a call that does not end": ([-1, 1], [[-1, 1]], []),
     "none if a later call does not end": ([1, 1, -1], [[1, 1, 1]], []),
 }
@@ -60,6 +67,20 @@ NAMED = {
 @pytest.mark.parametrize(("outcomes", "bugs", "expected"), NAMED.values(), ids=NAMED)
 def test_a_bug_is_named_by_what_it_does(outcomes, bugs, expected):
     assert judge(Numbers(outcomes, *bugs))["bugs"] == expected
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "bugs", "sentence"),
+    [
+        ([7, 7], [], "It is 7. It is 7."),
+        ([7, 7], [[7, 7]], "It is 7."),
+        ([7, 5], [], "It is 7."),
+        ([7], [], "It is 7."),
+        ([7, -1], [], "It is 7."),
+    ],
+)
+def test_a_constant_that_is_no_known_bug_is_reported_as_one(outcomes, bugs, sentence):
+    assert judge(Numbers(outcomes, *bugs))["wrong"] == sentence
 
 
 def test_the_first_case_that_fails_is_reported_before_the_answer_runs_on():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -15,7 +16,7 @@ import torch
 from torch import nn
 
 import attnbook
-from attnbook.practice import TASKS, check, find_task, grade_tests
+from attnbook.practice import LIST_TASKS, TASKS, check, find_task, grade_tests
 from attnbook.practice.judge import run_safely
 from attnbook.practice.judge.checking import known_outcome
 from attnbook.practice.task import Task
@@ -322,6 +323,37 @@ def test_a_check_is_the_same_under_other_defaults():
         torch.set_default_dtype(torch.float32)
 
 
+# Nonsense on lists, and the names that it deserves
+
+DESERVED = {
+    "causal-rule-by-hand": {"nothing hidden"},
+    "window-rule-by-hand": {"nothing hidden"},
+    "attention-from-parts": {"returned inside the loop"},  # only the first key is used
+}
+
+
+def filled(value, number):
+    """The same lists with one number everywhere."""
+    several = isinstance(value, (list, tuple))
+    return [filled(each, number) for each in value] if several else number
+
+
+@pytest.mark.parametrize("name", LIST_TASKS)
+def test_nonsense_gets_no_name_of_a_bug(name):
+    right_answer = LIST_TASKS[name].reference
+    answers = [
+        *(lambda *it, n=n: filled(right_answer(*it), n) for n in (0, 1, 0.5, True)),
+        *(lambda *it, at=at: it[at] for at in (0, -1)),
+        lambda *it: next((one[0] for one in it[::-1] if isinstance(one, list)), 0),
+        lambda *_: [],
+        lambda *_: None,
+    ]
+    verdicts = [check(name, answer) for answer in answers]
+    assert not any(verdicts)
+    named = {bug.name for verdict in verdicts for bug in verdict.bugs}
+    assert named <= DESERVED.get(name, set())
+
+
 # Tests that are graded
 
 
@@ -339,10 +371,27 @@ def test_a_test_that_fails_on_right_code_is_reported_with_the_reason():
     text = str(grade)
     assert "`test_exact` fails on all correct code (AssertionError: no number is that exact" in text
     another = [*find_task(TASK).solutions.values()][1]
+    assert "`test_exact`, `test_picky` fail on correct code." in text
+    assert "by rounding" not in text
     assert f"`test_picky` fails on correct code, for example on {another.name!r}" in text
     assert another.why in text
     assert grade.share == 0, "what an unfair test catches does not count"
     assert not grade
+
+
+def test_a_test_that_is_too_strict_is_reported_with_the_rounding_of_right_code():
+    def test_strict(softmax):
+        scores = torch.linspace(0, 1000, 21).reshape(1, 3, 7)
+        assert torch.equal(softmax(scores / 70), (scores / 70).softmax(-1))
+
+    def test_shape(softmax):
+        assert softmax(torch.zeros(1, 2, 3)).shape == (1, 2, 3)
+
+    grade = grade_tests("softmax", [test_shape, test_strict])
+    assert 0 < len(grade.failures[1]) < len(find_task("softmax").solutions)
+    assert "`test_strict` fails on correct code." in grade.paragraphs()[0]
+    found = re.search(r"correct implementations differ by up to (\S+), by rounding", str(grade))
+    assert 0 < float(found[1]) < 1e-5
 
 
 def skipping(_):
@@ -357,6 +406,8 @@ OWN_FAULTS = {
     lambda _: undefined: "a name in the test is not defined",  # noqa: F821
     lambda _: __import__("no_such_module"): "the test imports a module that is not there",
     lambda _: exec("1 +"): "the test has a syntax error",  # noqa: S102
+    lambda _: None: "it passes without a call of the implementation",
+    lambda softmax: softmax(torch.zeros(1, 1, 2), None): "what it returns has no effect",
     lambda _: False: "it returns False, which has no effect. Write `assert`",
     skipping: "the test skips itself",
     leaving: "the test ends Python",

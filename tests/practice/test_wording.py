@@ -13,8 +13,10 @@ from torch import nn
 from torch.nn import functional
 
 from attnbook.practice import LIST_TASKS, TASKS, check, grade_tests
+from attnbook.practice.judge.checking import judge
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.task import Law, Task
+from attnbook.practice.statements.cases import describe_cases
+from attnbook.practice.task import Case, Law, Task
 
 SMALL = Law("No number may be above 100.", lambda output, *_: bool((output <= 100).all()))
 ROWS = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -128,7 +130,8 @@ WRONG = {
         "It returns None where a tensor was expected. Is there a `return`?"
     ),
     ("double", lambda x, lens: x.tolist()): "It returns list where a tensor was expected.",
-    ("double", lambda x, lens: (x, x)): "It returns 2 tensors, and should return 1.",
+    ("double", lambda x, lens: (x, 0.5)): "It returns a tuple of 2: return one tensor.",
+    ("double", lambda x, lens: (x + x,)): "It returns a tuple of 1: return one tensor.",
     ("double", lambda x, lens: x[0]): "The shape of the output is (2,), and should be (1, 2).",
     ("double", lambda x, lens: x.double()): (
         "The type of the output is torch.float64, and should be torch.float32."
@@ -317,6 +320,14 @@ def test_a_verdict_and_a_grade_for_programs_hold_what_json_holds():
 # Plain lists
 
 
+def generator(x):
+    yield x
+
+
+def raises_type_error(x):
+    raise TypeError("unsupported types for x")
+
+
 def with_first(x, value):
     x[0] = value
     return x
@@ -324,7 +335,8 @@ def with_first(x, value):
 
 WRONG_LISTS = {
     ("doubled", lambda x: [[]]): (
-        "It returns a list of empty lists where a list of numbers was expected."
+        "It returns a list of empty lists where a list of numbers was expected. "
+        "Is `return` inside a loop? It ends the loop."
     ),
     ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
     ("doubled", lambda x: None): (
@@ -337,7 +349,25 @@ WRONG_LISTS = {
     ("doubled", lambda x: (4.0, 2.0)): (
         "2 of 2 numbers are wrong; the first, at `[0]`, is 4, and should be smaller."
     ),
-    ("doubled", lambda x: x[:1]): "It returns 1 number, and should return 2 numbers.",
+    ("doubled", lambda x: x[:1]): (
+        "It returns 1 number, and should return 2 numbers. "
+        "Is `return` inside a loop? It ends the loop."
+    ),
+    ("doubled", lambda x: 2.0 * x[0]): (
+        "It returns a number where a list of numbers was expected. "
+        "Is `return` inside a loop? It ends the loop."
+    ),
+    ("doubled", lambda x: [0] * len(x)): (
+        "2 of 2 numbers are wrong; the first, at `[0]`, is 0, and should be larger. "
+        "It returns only 0, whatever the input is."
+    ),
+    ("doubled", generator): (
+        "It returns a generator: write `def` and `return`, not `async def` or `yield`."
+    ),
+    ("doubled", lambda x: [type("number", (), {})() for _ in x]): (
+        "It returns a list of number objects where a list of numbers was expected."
+    ),
+    ("doubled", raises_type_error): "It raises TypeError: unsupported types for x.",
     ("doubled", lambda x: [float("nan"), 4]): ("1 of 2 numbers is wrong: the one at `[0]` is NaN."),
     ("doubled", lambda x: [2, 4.00002]): (
         "1 of 2 numbers is wrong: the one at `[1]` is 4.00002, and should be smaller."
@@ -361,10 +391,15 @@ WRONG_LISTS = {
     ),
     ("summed", max): "It returns 1, and should be larger.",
     ("summed", lambda x: x): "It returns a list of numbers where a number was expected.",
-    ("bounded", lambda x: [True]): "It returns a list of bools where True or False was expected.",
-    ("bounded", lambda x: 1.5): "It returns 1.5 where True or False was expected.",
-    ("bounded", lambda x: True): "It returns True, and should return False.",
-    ("bounded", lambda x: x["a"]): "It raises TypeError: 'float' object is not subscriptable.",
+    ("bounded", lambda x: [x > 1]): "It returns a list of bools where True or False was expected.",
+    ("bounded", lambda x: x + 1): "It returns 1.5 where True or False was expected.",
+    ("bounded", lambda x: True): (
+        "It returns True, and should return False. It returns only True, whatever the input is."
+    ),
+    ("bounded", lambda x: x["a"]): (
+        "It raises TypeError: 'float' object is not subscriptable. A number has no items. Are the "
+        "arguments in the right order?"
+    ),
 }
 
 
@@ -373,3 +408,64 @@ def test_a_wrong_answer_on_lists_gets_one_sentence_and_the_call(answer, expected
     verdict = check(*answer)
     [argument] = verdict.failed.make()
     assert verdict.wrong == f"{expected} It was called as `{answer[0]}({json.dumps(argument)})`."
+
+
+# What the cases of a task try
+
+
+ONE = torch.ones(2)
+TRIED = {
+    "": [{"size": 3}],
+    "The inputs must stay unchanged.": [{"rows": [1]}],
+    "Tested in float32, with gradients.": [{"x": ONE}],
+    "Tested in float16.": [{"x": ONE.half(), "mask": ONE > 0}],
+    "Tested in int32 and int64.": [
+        {"x": ONE.int()},
+        {"x": ONE.long()},
+    ],
+    "Tested with lengths of 0.": [{"valid_lens": ONE.long() - 1}],
+    "Tested in bfloat16, with numbers up to 3e38 and NaN or infinity.": [
+        {"x": torch.tensor([3e38, torch.inf]).bfloat16()}
+    ],
+    "Tested with tensors that are not contiguous.": [{"x": torch.ones(2, 3, dtype=torch.bool).mT}],
+}
+
+
+@pytest.mark.parametrize(("sentence", "inputs"), TRIED.items(), ids=TRIED)
+def test_a_statement_ends_with_what_the_cases_try(sentence, inputs):
+    names = [*{name for arguments in inputs for name in arguments}]
+    cases = [Case("", lambda it=it: tuple(it.get(name) for name in names)) for it in inputs]
+    found = " ".join(describe_cases(names, cases))
+    assert found.removesuffix(" The inputs must stay unchanged.") == sentence
+
+
+def test_gradients_and_refusals_are_tried_only_where_a_case_compares_them():
+    refused = Case("", lambda: (ONE,), refused=True)
+    assert describe_cases(["x"], [refused, Case("", lambda: (ONE,), gradients=False)])[0] == (
+        "Tested in float32, with wrong inputs, which must raise a ValueError or a TypeError."
+    )
+
+
+FUNCTIONS = [task for task in TASKS.values() if not isinstance(task.reference, type)]
+
+
+@pytest.mark.parametrize("task", FUNCTIONS, ids=lambda task: task.name)
+def test_gradients_are_mentioned_where_an_answer_without_any_is_refused(task):
+    def detached(*inputs):
+        with torch.no_grad():
+            return task.reference(*inputs)
+
+    assert ("gradients" in task.full_statement.rpartition("Tested")[2]) != bool(
+        judge(task, detached)
+    )
+
+
+def test_no_statement_says_itself_what_all_say():
+    of_all = re.compile("caller|float")
+    tasks = [*TASKS.values(), *LIST_TASKS.values()]
+    assert [task.name for task in tasks if of_all.search(task.statement)] == []
+
+
+def test_a_task_on_lists_shows_its_statement_and_no_bug():
+    task = LIST_TASKS["softmax-by-hand"]
+    assert repr(task) == f"softmax-by-hand: {task.full_statement}"

@@ -50,10 +50,11 @@ class CodeTask(Figure):
 
     def __init__(self, task: str, *, caption: str = "") -> None:
         list_task = find_list_task(task)
-        title = TEXT("title", task=task, statement=list_task.statement)
+        statement = list_task.full_statement
+        title = TEXT("title", task=task, statement=statement)
         super().__init__(
             kind="code",
-            statement=list_task.statement,
+            statement=statement,
             starter=list_task.starter,
             in_torch=list_task.in_torch.name if list_task.in_torch else "",
             task=data_of(list_task.name),
@@ -71,7 +72,7 @@ def _static_html(task: ListTask) -> str:
     lines = [f"<li><code>{it['called']}</code>: {missing}</li>" for it in parts_of(task)]
     parts = f'<ul class="parts">{"".join(lines)}</ul>' if lines else ""
     return (
-        f'<div class="attnbook-code"><p>{inline(task.statement)}</p>'
+        f'<div class="attnbook-code"><p>{inline(task.full_statement)}</p>'
         f"{parts}<pre>{escape(task.starter)}</pre>"
         f"<div><b>{TEXT('run')}</b><b>{TEXT('start_again')}</b>"
         f"<small>{TEXT('keys')} {TEXT('what_python_lacks')}</small></div></div>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from attnbook.messages import Messages
@@ -80,6 +81,8 @@ def judge(task: Task, written: Function) -> Verdict:
 def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:
     names, bugs = [*task.cases], [*task.bugs.values()]
     held, wrong = found["held"], found["wrong"]
+    if found.get("hides_fix"):
+        bugs = [replace(bug, fix="") for bug in bugs]
     failed = task.cases[names[held]] if wrong else None
     return Verdict(task, names[:held], failed, wrong, printed, [bugs[i] for i in found["bugs"]])
 
@@ -119,6 +122,9 @@ class TensorAnswer:
         return bool(outcome.outputs) and all(
             output.numel() > 0 and bool(output.isnan().all()) for output in outcome.outputs
         )
+
+    def describe_constant(self, outcome: Outcome) -> str:
+        return tensors.describe_constant(outcome)
 
     def needed(self, case: int, counted: int) -> float:
         return counted / 2

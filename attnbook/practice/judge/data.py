@@ -28,6 +28,7 @@ def as_data(task: ListTask) -> dict[str, Any]:
         "arguments": task.arguments,
         "bugs": [[bug.cause, bug.fix] for bug in task.bugs.values()],
         "planted": task.to_find,
+        "fix_later": task.fix_later,
         "cases": [
             {
                 "name": case.name,

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
+from functools import wraps
 from types import FunctionType
+from typing import Any
+
+import torch
 
 from attnbook.messages import Messages
 from attnbook.practice.judge.reading import class_name, error_text, is_raised_in_own_code
 from attnbook.practice.judge.run_safely import Stopped, run, session
+from attnbook.practice.judge.tensors import CLOSE
 from attnbook.practice.judge.verdicts import Grade
 from attnbook.practice.judge.world import Names
 from attnbook.practice.registry import find_task
@@ -63,6 +69,9 @@ def grade(task: Task, tests: list[Function]) -> Grade:
             caught: dict[str, str] = {}
             if not found and not hint:  # else a failure on a bug means nothing
                 caught, hint = _run_on_all(test, task.bugs.values())
+                hint = hint or ("" if any(caught.values()) else _fault_of_idle_test(test, task))
+            elif not hint and len(found) < len(texts):
+                hint = _describe_rounding(test, task, texts)
             failures.append(found)
             hints.append(hint)
             rows.append(caught)
@@ -80,6 +89,53 @@ def _run_on_all(
         if hint:
             return texts, hint
     return texts, ""
+
+
+class _CalledError(BaseException):
+    """No test catches it by mistake."""
+
+
+def _uncalled(*_: Any, **__: Any) -> None:
+    raise _CalledError
+
+
+def _fault_of_idle_test(test: Function, task: Task) -> str:
+    """Find why a test passes on all implementations; empty if it may."""
+    if not failure(test, _uncalled):
+        return OWN_FAULTS["never_calls"]
+    returned = run(lambda: test(task.reference)).value
+    return "" if returned is None else OWN_FAULTS["returns_value"]
+
+
+def _describe_rounding(test: Function, task: Task, texts: dict[str, str]) -> str:
+    """Report by how much right code differs, if that is why a test fails on some of it."""
+    passing, failing = (
+        next(task.solutions[name].function for name, text in texts.items() if bool(text) is fails)
+        for fails in (False, True)
+    )
+    if isinstance(failing, type):
+        return ""
+    gaps: list[float] = []
+
+    @wraps(failing)
+    def passing_renamed(*inputs: Any, **options: Any) -> Any:
+        output = passing(*inputs, **options)
+        gaps.append(_gap(output, failing(*inputs, **options)))
+        return output
+
+    is_cause = not failure(test, passing_renamed) and 0 < max(gaps, default=0) < math.inf
+    return TEXT("rounding", gap=f"{max(gaps):.0e}") if is_cause else ""
+
+
+def _gap(one: Any, other: Any) -> float:
+    """How far two outputs are apart; infinity if it is more than rounding."""
+    share, least = CLOSE.get(getattr(one, "dtype", torch.float64), CLOSE[torch.float64])
+    try:
+        one, other = (torch.as_tensor(it, dtype=torch.float64).detach() for it in (one, other))
+        is_close = torch.allclose(one, other, share, least)
+    except (TypeError, ValueError, RuntimeError):  # no numbers, or other shapes
+        return math.inf
+    return float((one - other).abs().max()) if is_close else math.inf
 
 
 def failure(test: Function, implementation: Function) -> str:

@@ -37,6 +37,9 @@ class Answer(Protocol):
     def is_all_nan(self, outcome: Any) -> bool:
         """Whether all of it is NaN, which is the result of many bugs."""
 
+    def describe_constant(self, outcome: Any) -> str:
+        """Report in a sentence that all of it is one number; empty if it is not."""
+
     def needed(self, case: int, counted: int) -> float:
         """How many of the later cases must agree with a bug."""
 
@@ -59,13 +62,17 @@ def judge(answer: Answer, before_naming: Callable[[], object] = list) -> dict[st
         wrong = answer.difference(case, outcome)
         if wrong:
             before_naming()
-            bugs = [] if answer.needs_no_name(outcome) else find_bugs(answer, outcomes)
-            return {"held": case, "wrong": wrong, "outcome": outcome, "bugs": bugs}
+            named = ([], "") if answer.needs_no_name(outcome) else find_bugs(answer, outcomes)
+            wrong = f"{wrong} {named[1]}" if named[1] else wrong
+            return {"held": case, "wrong": wrong, "outcome": outcome, "bugs": named[0]}
     return {"held": len(outcomes), "wrong": "", "outcome": None, "bugs": []}
 
 
-def find_bugs(answer: Answer, outcomes: list[Any]) -> list[int]:
+def find_bugs(answer: Answer, outcomes: list[Any]) -> tuple[list[int], str]:
     """Find the known bugs that agree with the wrong outcomes in more cases than all others.
+
+    If all outcomes are one and the same number, only a bug that does the same in each case is
+    named, and without one the sentence of `describe_constant` is given.
 
     A bug must do the same in the case that failed and in all before it. Of the cases after it,
     those where all is NaN do not count; each where both do the same is a vote for the bug, each
@@ -80,14 +87,19 @@ def find_bugs(answer: Answer, outcomes: list[Any]) -> list[int]:
         if all(answer.is_same(case, outcomes[case], bug) for case in range(failed, -1, -1))
         and answer.is_wrong(failed, bug)
     ]
-    if not same:
-        return []
+    constant = answer.describe_constant(outcomes[failed]) if answer.num_cases > 1 else ""
+    if any(constant and answer.describe_constant(each) != constant for each in outcomes):
+        constant = ""
     votes = [0 for _ in same]
     counted = 0
     for case in range(failed + 1, answer.num_cases):
+        if not (same or constant):
+            return [], ""
         outcome = answer.run(case)
         if answer.needs_no_name(outcome):
-            return []
+            return [], ""
+        if constant and answer.describe_constant(outcome) != constant:
+            constant = ""
         if answer.is_all_nan(outcome):
             continue
         counted += 1
@@ -97,10 +109,10 @@ def find_bugs(answer: Answer, outcomes: list[Any]) -> list[int]:
                 votes[i] -= 1
             elif answer.is_same(case, outcome, same[i]):
                 votes[i] += 1
-    if counted == 0 and answer.is_all_nan(outcomes[failed]):
-        return []
-    most = max(votes)
-    if most < answer.needed(failed, counted):
-        return []
+    needed = counted if constant else answer.needed(failed, counted)
+    most = max(votes + [needed - 1])  # noqa: RUF005 - MicroPython
     best = [same[i] for i in range(len(same)) if votes[i] == most]
-    return best if len(best) <= MOST_NAMED else []
+    is_unclear = len(best) > MOST_NAMED or (counted == 0 and answer.is_all_nan(outcomes[failed]))
+    if most < needed or is_unclear:
+        return [], constant
+    return best, ""

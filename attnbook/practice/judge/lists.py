@@ -16,6 +16,7 @@ except ImportError:
 
 TEXT = Messages(__file__)
 DEEPEST = 20  # lists within lists
+WRONG_TRIES: dict[str, int] = {}  # by task, as long as this Python runs
 LARGEST = 10**300  # of a whole number
 SHARE, LEAST = 1e-6, 1e-9  # how far numbers may be apart, as a share and in all
 # Errors that have another name in MicroPython.
@@ -43,12 +44,15 @@ def judge(
         call_function: calls the function instead of `outcome_of`, with a time limit for example.
 
     Returns:
-        As `judging.judge`; what is wrong is followed by the call.
+        As `judging.judge`; what is wrong is followed by the call. `hides_fix` is whether the
+        fix comes with a later verdict.
     """
     found = judging.judge(ListAnswer(task, written, call_function or outcome_of), before_naming)
     if found["wrong"]:
         arguments = format_argument(task["cases"][found["held"]]["arguments"])
         found["wrong"] += " " + TEXT("called_as", call=f"{task['called']}({arguments[1:-1]})")
+        WRONG_TRIES[task["name"]] = WRONG_TRIES.get(task["name"], 0) + 1
+        found["hides_fix"] = task["fix_later"] and WRONG_TRIES[task["name"]] == 1
     return found
 
 
@@ -88,6 +92,13 @@ class ListAnswer:
     def is_all_nan(self, outcome: dict[str, Any]) -> bool:
         numbers = [number for _, number in flat(outcome["gives"])] if "gives" in outcome else []
         return len(numbers) > 0 and all(number == {"number": "NaN"} for number in numbers)
+
+    def describe_constant(self, outcome: dict[str, Any]) -> str:
+        numbers = [number for _, number in flat(outcome.get("gives", []))]
+        is_constant = len(numbers) > 0 and all(number == numbers[0] for number in numbers)
+        if not (is_constant and kind_of(numbers[0]) in ("number", "bool")):
+            return ""
+        return TEXT("constant", number=format_number(numbers[0]))
 
     def needed(self, case: int, counted: int) -> float:
         """Half of the cases, or all where answers are True or False, which may agree by chance."""
@@ -161,15 +172,25 @@ def describe_difference(mine: Any, right: Any) -> str:
     wanted = TEXT("true_or_false") if isinstance(right, bool) else describe_kind(right)
     if mine is None:
         return TEXT("returns_none", wanted=wanted)
+    hint = " " + TEXT("return_in_loop") if is_first_only(mine, right) else ""
     if kind_of(mine).replace("bool", "number") != kind_of(right).replace("bool", "number"):
-        return TEXT("returns_other_kind", returned=describe_kind(mine), wanted=wanted)
+        asynchronous = TEXT.group("asynchronous").get(kind_of(mine).replace(" object", ""))
+        text = TEXT("returns_other_kind", returned=describe_kind(mine), wanted=wanted)
+        return asynchronous or text + hint
     if sizes(mine) != sizes(right):
-        return TEXT("returns_other", returned=sizes(mine), right=sizes(right))
+        return TEXT("returns_other", returned=sizes(mine), right=sizes(right)) + hint
     if isinstance(right, bool) and mine not in (True, False):
         return TEXT("returns_other_kind", returned=format_number(mine), wanted=wanted)
     if isinstance(right, bool):
         return "" if mine == right else TEXT("returns_other", returned=mine, right=right)
     return describe_wrong_numbers(mine, right)
+
+
+def is_first_only(mine: Any, right: Any) -> bool:
+    """Whether one item, or a list of one, is returned where several are expected."""
+    if not isinstance(right, list) or len(right) < 2:
+        return False
+    return kind_of(mine) == kind_of(right[0]) or (isinstance(mine, list) and len(mine) == 1)
 
 
 def describe_wrong_numbers(mine: Any, right: Any) -> str:
@@ -231,11 +252,13 @@ OPERATORS = {
 COMPARISONS = {"__lt__": "<", "__gt__": ">", "__le__": "<=", "__ge__": ">="}
 UNARY = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
 # Parts of an error's message, and the name of a hint for beginners.
-HINTS = (
+HINTS: list[tuple[tuple[str, ...], str]] = [
     (("operand type(s) for ^",), "power"),
     (("operand type", "'list'"), "whole_list"),
     (("not supported between", "'list'"), "whole_list"),
     (("convert list to float",), "whole_list"),
+    (("must be real number, not list",), "whole_list"),
+    (("can't multiply sequence",), "whole_list"),
     (("unhashable type: 'list'",), "list_as_key"),
     (("'NoneType' object is", "callable"), "none_is_called"),
     (("object is", "callable"), "value_is_called"),
@@ -247,7 +270,9 @@ HINTS = (
     (("indices must be integers",), "index"),
     (("not associated with a value",), "no_value"),
     (("name 'math'",), "import_math"),
-)
+]
+for part in ("subscriptable", "has no len()", "iterable"):
+    HINTS += [(("'int'", part), "no_items"), (("'float'", part), "no_items")]
 
 
 def message_of(error: BaseException) -> str:
@@ -261,9 +286,9 @@ def message_of(error: BaseException) -> str:
 
 def as_python(message: str) -> str:
     """A message about types, as Python words it; MicroPython's has the names of methods."""
-    if not message.startswith("unsupported type"):
-        return message
-    name, kinds = message.split(" for ", 1)[1].split(": ", 1)
+    name, _, kinds = message.partition(" for ")[2].partition(": ")
+    if not (message.startswith("unsupported type") and kinds):
+        return message  # a reader may raise such an error
     kinds = kinds.replace(", ", " and ")
     if name == "__hash__":
         return f"unhashable type: {kinds}"
@@ -298,8 +323,9 @@ def kind_of(value: Any) -> str:
     """The kind of a value, to compare: `[number]` of a list of numbers."""
     if isinstance(value, list):
         return f"[{', '.join(sorted({kind_of(each) for each in value}))}]"
-    named = "None" if value is None else "bool" if isinstance(value, bool) else "number"
-    return str(value.get("kind", named)) if isinstance(value, dict) else named
+    if isinstance(value, dict) and "kind" in value:
+        return f"{value['kind']} object"  # a class may be named `number`
+    return "None" if value is None else "bool" if isinstance(value, bool) else "number"
 
 
 def describe_kind(value: Any, count: int = 1) -> str:
@@ -310,10 +336,14 @@ def describe_kind(value: Any, count: int = 1) -> str:
         if not kinds:
             return TEXT("empty_list", count=count)
         return TEXT("list", kinds=TEXT("and").join(kinds), count=count)
+    if value is None:
+        return TEXT("none", count=count)
     kind = kind_of(value)
     if kind == "number":
         return TEXT("number", count=count)
-    return TEXT("none", count=count) if value is None else TEXT("kind", kind=kind, count=count)
+    if isinstance(value, dict) and value["kind"] != "number":
+        kind = value["kind"]
+    return TEXT("kind", kind=kind, count=count)
 
 
 def sizes(value: Any) -> str:
@@ -368,7 +398,7 @@ def paragraphs(
         held: how many cases hold.
         case: the name of the first that does not; nothing if all hold.
         wrong, printed: what is wrong there, and what was printed.
-        bugs: the cause and the fix of each that does the same.
+        bugs: the cause and the fix of each that does the same; a fix that comes later is empty.
     """
     name, planted = task["name"], task.get("planted")
     if not case:
@@ -383,7 +413,11 @@ def paragraphs(
         (cause, fix), (other_cause, other_fix) = bugs[0], bugs[-1]
         one = len(bugs) == 1
         lines.append(TEXT("cause" if one else "two_causes", cause=cause, other=other_cause))
-        lines.append(TEXT("fix" if one else "two_fixes", fix=fix, other=other_fix))
+        lines.append(
+            TEXT("fix" if one else "two_fixes", fix=fix, other=other_fix)
+            if fix
+            else TEXT("fix_later")
+        )
     return lines
 
 

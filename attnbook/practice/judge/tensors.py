@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attnbook.messages import Messages
-from attnbook.practice.judge.lists import Unreadable, capitalized
+from attnbook.practice.judge.lists import Unreadable, capitalized, format_number
 from attnbook.practice.judge.reading import (
     class_name,
     error_text,
@@ -173,13 +173,16 @@ def _error_kind(error: BaseException) -> str:
 
 def _read_value(task: Task, value: Any) -> Outcome:
     values = to_tensors(value, several=len(task.outputs) > 1)
+    is_tuple_for_one = is_a(value, tuple) and len(task.outputs) == 1
     kinds = [class_name(each) for each in values]
     given = [is_a(each, Tensor) for each in values]
-    if values and all(given):
+    if values and all(given) and not is_tuple_for_one:
         return Outcome(outputs=tuple(to_plain_tensor(each) for each in values))
     returned = ", ".join(kinds[:MOST_KINDS])
     if value is None:
         problem = TEXT("returns_none_for_tensor")
+    elif is_tuple_for_one:
+        problem = TEXT("returns_tuple", count=len(values))
     elif inspect.iscoroutine(value) or inspect.isgenerator(value) or inspect.isasyncgen(value):
         problem = TEXT.group("asynchronous")[class_name(value)]
     elif len(values) == len(task.outputs) > 1:
@@ -230,6 +233,16 @@ def _numbers_sent_back(output: Tensor, *, leftovers: bool) -> Tensor:
     # Mixed signs, and no two equal: ones would hide errors that cancel.
     numbers = torch.linspace(-1, 1.5, output.numel(), dtype=output.dtype).reshape(output.shape)
     return numbers.masked_fill(output == 0, torch.nan) if leftovers else numbers
+
+
+def describe_constant(outcome: Outcome) -> str:
+    """Report in a sentence that all numbers of an outcome are the same; empty if they are not."""
+    if not all(output.dtype in (*CLOSE, torch.bool, torch.int64) for output in outcome.outputs):
+        return ""
+    ends = [end.item() for it in outcome.outputs if it.numel() for end in (it.min(), it.max())]
+    if not ends or any(end != ends[0] for end in ends):
+        return ""
+    return TEXT("constant", number=format_number(ends[0]))
 
 
 @by_default()

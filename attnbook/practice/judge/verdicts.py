@@ -183,7 +183,15 @@ class Grade(Message):
             task=self.task.name,
             count=len(self.tests),
         )
-        fair = TEXT("tests_fail" if any(self.failures) else "tests_pass", count=len(self.tests))
+        pairs = zip(self.tests, self.failures, strict=True)
+        unfair = [
+            f"`{test}`" if len(self.tests) > 1 else TEXT("it") for test, each in pairs if each
+        ]
+        fair = (
+            TEXT("tests_fail", count=len(unfair), tests=", ".join(unfair))
+            if unfair
+            else TEXT("tests_pass", count=len(self.tests))
+        )
         return f"{mark}{caught} {fair}"
 
     def _describe_unfair_tests(self) -> list[str]:
@@ -203,12 +211,15 @@ class Grade(Message):
                 lines.append(line)
             elif hint:
                 lines.append(TEXT("no_grade", test=test, fault=hint))
-        return [*lines, TEXT("does_not_count")] if lines else []
+        return [*lines, TEXT("does_not_count")] if any(self.failures) else lines
 
     def _describe_missed_bug(self) -> list[str]:
         for name, row in self.caught.items():
             if not any(row):
-                return [TEXT("not_caught", bug=repr(name), symptom=self.task.bugs[name].symptom)]
+                symptom = self.task.bugs[name].symptom
+                return [
+                    TEXT("not_caught" if symptom else "missed", bug=repr(name), symptom=symptom)
+                ]
         return []
 
     def _rows(self) -> list[str]:

@@ -455,3 +455,9 @@ def sum_not_reset(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float
 def the_last_unit_only(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     """only the last hidden unit counts: `=` replaces the score so far, where `+=` adds to it."""
     return _score(query, key, W_q[-1:], W_k[-1:], w_v[-1:])
+
+
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
+def returned_inside_the_loop(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
+    """only the first hidden unit counts, as when `return` is inside the loop over the units."""
+    return _score(query, key, W_q[:1], W_k[:1], w_v[:1])

@@ -16,7 +16,8 @@ by_hand = ListTask(
     statement=(
         "Write `attention(query, keys, values, valid_len)`. `query` is a vector, `keys` and "
         "`values` are lists of vectors, and only the first `valid_len` keys are visible. Call the "
-        "three parts, and return the output, a list of numbers."
+        "three parts, and return the output, a list of numbers. With a `valid_len` of 0 they are "
+        "all 0."
     ),
     starter="def attention(query, keys, values, valid_len):\n    ...",
 )
@@ -30,14 +31,14 @@ def all_visible() -> Inputs:
 
 @by_hand.case("two of three keys visible")
 def two_visible() -> Inputs:
-    keys = [[1.0, 1.0], [0.0, 0.5], [1.0, 2.0]]
+    keys = [[0.0, 0.5], [1.0, 1.0], [1.0, 2.0]]
     return [0.5, 1.5], keys, [[3.0, 0.0], [1.0, 2.0], [-2.0, 5.0]], 2
 
 
 by_hand.case("padding whose key is equal to the query")(
     lambda: (
         [1.0, -1.0],
-        [[2.0, 0.0], [0.0, 1.0], [1.0, -1.0], [1.0, -1.0]],
+        [[0.0, 1.0], [2.0, 0.0], [1.0, -1.0], [1.0, -1.0]],
         [[1.0, 0.5], [4.0, 2.0], [9.0, 9.0], [-8.0, 7.0]],
         2,
     )
@@ -46,7 +47,7 @@ by_hand.case("one key visible")(
     lambda: ([2.0, 2.0], [[2.0, 0.5], [0.0, 2.0]], [[4.0, 3.0], [2.0, 1.0]], 1)
 )
 by_hand.case("values of one number")(
-    lambda: ([2.0, 2.0], [[2.0, 0.5], [0.0, 2.0], [-1.0, 1.0]], [[4.0], [2.0], [0.0]], 3)
+    lambda: ([2.0, 2.0], [[0.0, 2.0], [2.0, 0.5], [-1.0, 1.0]], [[4.0], [2.0], [0.0]], 3)
 )
 by_hand.case("values of three numbers")(
     lambda: ([0.5, 0.0], [[0.0, 1.0], [1.0, 0.5]], [[4.0, 0.0, 2.0], [0.0, 8.0, 1.0]], 2)
@@ -175,3 +176,9 @@ def one_key_too_many(query: Row, keys: Rows, values: Rows, valid_len: int) -> Ro
 def one_key_too_few(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """one key too few is visible: the length is smaller by 1."""
     return pool(masked_softmax(_scores(query, keys), max(valid_len - 1, 0)), values)
+
+
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
+def returned_inside_the_loop(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+    """only the first key is used, as when `return` is inside the loop over the keys."""
+    return pool(masked_softmax([score(query, keys[0])], valid_len), values)

@@ -205,12 +205,13 @@ by_hand = ListTask(
     name="causal-rule-by-hand",
     in_torch=task,
     draws="mask",
+    fix_later=True,
     statement=(
         "Write `may_see(query, key, num_queries, num_keys)`: True or False. `query` is the number "
-        "of a query, `key` that of a key, both counted from 0. Queries are at the last "
-        "positions of the keys: the last query at the last key, the one before it at the key "
-        "before. A query may see the key at its own position and all keys before it, and none "
-        "after it. There are never more queries than keys."
+        "of a query, `key` that of a key: queries and keys are counted separately, each from 0. "
+        "Queries are at the last positions of the keys: the last query at the last key, the one "
+        "before it at the key before. A query may see the key at its own position and all keys "
+        "before it, and none after it. There are never more queries than keys."
     ),
     starter="def may_see(query, key, num_queries, num_keys):\n    ...",
 )

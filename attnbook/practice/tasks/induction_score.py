@@ -210,7 +210,7 @@ def every_pair_counts(weights: Tensor, tokens: Tensor) -> Tensor:
     fix="convert the tokens to numbers first: `tokens.tolist()`.",
 )
 def no_token_is_found_again(weights: Tensor, tokens: Tensor) -> Tensor:
-    """no token is ever recognised again, as when tensors are dict keys."""
+    """all scores are 0, as when no token is recognized again: tensors are no keys of a dict."""
     last_position: dict[Tensor, int] = {}
     total, count = weights.new_zeros(len(weights)), 0
     for query, token in enumerate(tokens):

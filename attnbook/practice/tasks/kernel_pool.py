@@ -419,3 +419,10 @@ def divided_by_two_strokes(query: float, keys: Row, values: Row, width: float) -
     scores = _scores_of_lists(query, keys, width)
     powers = [math.exp(score - max(scores)) for score in scores]
     return sum(p // sum(powers) * v for p, v in zip(powers, values, strict=True))
+
+
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
+def returned_inside_the_loop(query: float, keys: Row, values: Row, width: float) -> float:
+    """only the first key counts, as when `return` is inside the loop over the keys."""
+    only_first = [0.0 if i else value for i, value in enumerate(values)]
+    return _pooled(_scores_of_lists(query, keys, width), only_first)

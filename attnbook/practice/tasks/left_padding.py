@@ -20,9 +20,9 @@ task = Task(
         "Sequences of different lengths are padded on the *left*, so that each ends at the last "
         "key. Write `left_padding(valid_lens, num_keys)`; `valid_lens`, (batch,), says how many "
         "keys are real. Return `(mask, positions)`. `mask` is boolean, (batch, 1, num_keys), "
-        "True = visible: the real keys. `positions`, (batch, num_keys), of `torch.int64`, counts "
-        "the real keys 0, 1, 2, … from the first real one; at padding it is 0. A length may be 0: "
-        "then all is padding."
+        "True = visible: the real keys. `positions`, (batch, num_keys), always of `torch.int64`, "
+        "counts the real keys 0, 1, 2, … from the first real one; at padding it is 0. A length may "
+        "be 0: then all is padding."
     ),
     starter="def left_padding(valid_lens, num_keys):\n    ...",
     outputs=("the mask", "the positions"),

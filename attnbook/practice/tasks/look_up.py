@@ -163,3 +163,10 @@ def divided_while_the_sum_changes(query: float, keys: Row, values: Row) -> float
     for i in range(len(near)):
         near[i] /= sum(near)
     return sum(n * v for n, v in zip(near, values, strict=True))
+
+
+@by_hand.bug(fix="the keys come second and the values third: `look_up(query, keys, values)`.")
+def keys_and_values_exchanged(query: float, keys: Row, values: Row) -> float:
+    """keys and values are exchanged."""
+    near = [2 ** -abs(query - value) for value in values]
+    return sum(n * k for n, k in zip(near, keys, strict=True)) / sum(near)

@@ -21,9 +21,10 @@ task = Task(
         "num_symbols): how likely each token is at each step, before the softmax. `targets`, "
         "(batch, num_steps), holds the right tokens, whole numbers from 0; token 0 is one like any "
         "other. `valid_lens`, (batch,), is the number of real steps of each text, from the first; "
-        "the rest is padding, which holds scores and tokens without meaning. The loss is one "
-        "number of shape (), of the scores' dtype: the mean of −log p of the right token over all "
-        "real steps of the batch, each with the same weight. Some lengths may be 0, not all."
+        "the rest is padding, whose tokens and scores, even NaN, must not change the loss. The "
+        "loss is one number of shape (), of the scores' dtype: the mean of −log p of the right "
+        "token over all real steps of the batch, each with the same weight. Some lengths may be 0, "
+        "not all."
     ),
     starter="def masked_loss(scores, targets, valid_lens):\n    ...",
     laws=(Law("The loss is negative; −log p never is.", _positive),),

@@ -33,7 +33,7 @@ task = Task(
         "weights is the softmax of the visible scores, and sums to 1; padding weighs exactly 0, "
         "whatever its scores are; a row that sees nothing is all zeros. No gradient is NaN, even "
         "if NaN flows back to the weights of padding, as it does where values there are infinite. "
-        "The caller's `scores` stay as they are, and the weights have their dtype."
+        "The weights have the scores' dtype."
     ),
     starter="def masked_softmax(scores, valid_lens=None):\n    ...",
     laws=(
@@ -451,8 +451,7 @@ by_hand = ListTask(
         "Write `masked_softmax(scores, valid_len)`; `scores` is a list of numbers. Its first "
         "`valid_len` scores become weights that sum to 1, by a softmax. All others are padding, "
         "and weigh exactly 0, whatever their scores are. Return a list as long as `scores`. With "
-        "a `valid_len` of 0 all weights are 0. The visible scores may be 1000, or 1000 apart; the "
-        "caller's list stays as it is."
+        "a `valid_len` of 0 all weights are 0. The visible scores may be 1000, or 1000 apart."
     ),
     starter="import math\n\ndef masked_softmax(scores, valid_len):\n    ...",
 )

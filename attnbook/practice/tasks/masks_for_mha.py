@@ -21,7 +21,8 @@ task = Task(
         "that are not padding. Return `(attn_mask, key_padding_mask)`, both boolean, True = "
         "hidden. `attn_mask`, (batch * num_heads, num_queries, num_keys), means the same as "
         "`mask`: all heads of the first example come first, then those of the second, and so on. "
-        "`key_padding_mask`, (batch, num_keys), means the same as `valid_lens`."
+        "`key_padding_mask`, (batch, num_keys), means the same as `valid_lens`. Neither mask "
+        "repeats the other, and a row that hides all keys stays so."
     ),
     starter="def masks_for_mha(mask, valid_lens, num_heads):\n    ...",
     outputs=("attn_mask", "key_padding_mask"),

@@ -13,7 +13,7 @@ task = Task(
         "Write `merge_heads(heads)`. `heads` has shape (batch, num_heads, num_positions, "
         "head_size). The answer has shape (batch, num_positions, num_heads · head_size) and the "
         "dtype of `heads`: at each position the numbers of the first head come first, then "
-        "those of the second, and so on. The caller's tensor stays as it is, its shape included."
+        "those of the second, and so on."
     ),
     starter="def merge_heads(heads):\n    ...",
 )
@@ -172,7 +172,7 @@ task.bug(
 
 task.bug(
     "filled into torchs own dtype",
-    "the result is a new tensor of torch's default dtype, not of the dtype of `heads`.",
+    "the result has torch's default dtype, as after `.float()` or in a new tensor without a dtype.",
     symptom="With a model in half precision the next matrix product raises an error about dtypes.",
-    fix="make the new tensor with `heads.new_empty(…)`, or pass `dtype=heads.dtype`.",
+    fix="leave the dtype as it is; make a new tensor with `heads.new_empty(…)`.",
 )(lambda heads: joined(heads, torch.empty(_sizes(heads))))

@@ -27,7 +27,7 @@ task = Task(
         "pass. For each query, carry the highest score so far, the sum of the powers of e, and the "
         "sum of the values, each times its power; correct both sums when the highest score rises. "
         "The last block may be smaller, and one block may hold all keys. Scores are finite, of any "
-        "size."
+        "size. Only the result is tested, not the number of passes."
     ),
     starter="def online_softmax(scores, values, block_size):\n    ...",
     laws=(Law("Some output lies outside the range of its values.", _within_the_values),),
@@ -447,3 +447,10 @@ def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N)
     new, _, power = _rescale(highest, score)
     factor = math.exp(new - highest)
     return _add_key(new, total / factor, weighted / factor, power, value)
+
+
+@by_hand.bug(fix="the score comes fourth and the value fifth.")
+def score_and_value_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
+    """score and value are exchanged."""
+    new, factor, power = _rescale(highest, value)
+    return _add_key(new, factor * total, factor * weighted, power, score)

@@ -212,7 +212,7 @@ by_hand = ListTask(
 by_hand.case("three vectors of two numbers")(
     lambda: ([0.5, 0.3, 0.2], [[8.0, 1.0], [5.0, 0.0], [6.0, -2.0]])
 )
-by_hand.case("as many vectors as numbers in each")(lambda: ([0.75, 0.25], [[4.0, 8.0], [0.0, 2.0]]))
+by_hand.case("as many vectors as numbers in each")(lambda: ([0.25, 0.75], [[4.0, 8.0], [0.0, 2.0]]))
 by_hand.case("two vectors of three numbers")(
     lambda: ([0.4, 0.6], [[5.0, 0.0, -5.0], [1.0, 2.0, 3.0]])
 )
@@ -326,3 +326,9 @@ def summed_into_the_first_vector(weights: Row, values: Rows) -> Row:
 def returned_inside_the_loop(weights: Row, values: Rows) -> Row:
     """`return` is inside the loop, and ends it at the first number."""
     return column_by_column(weights, values)[:1]
+
+
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
+def returned_with_the_first_vector(weights: Row, values: Rows) -> Row:
+    """only the first vector counts, as when `return` is inside the loop over the vectors."""
+    return [weights[0] * number for number in values[0]]

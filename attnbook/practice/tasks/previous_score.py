@@ -165,3 +165,9 @@ def never_averaged(weights: Rows) -> list[float]:
 def begins_at_query_2(weights: Rows) -> float:
     """the loop begins one query too late, at query 2."""
     return _mean(_before(weights)[1:])
+
+
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
+def query_1_only(weights: Rows) -> float:
+    """only query 1 counts, as when `return` is inside the loop over the queries."""
+    return _before(weights)[0] if len(weights) > 1 else 0.0

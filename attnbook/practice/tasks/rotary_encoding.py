@@ -36,9 +36,9 @@ task = Task(
         "(num_positions,) holds their positions, which are whole numbers. Neighbouring numbers "
         "form a pair: the numbers 2i and 2i + 1 of a vector at position p, call them a and b, are "
         "turned by the angle t = p / 10000^(2i/size), which gives a · cos t - b · sin t and "
-        "a · sin t + b · cos t. The answer has the shape and dtype of `vectors`, which stay as "
-        "they are. Compute the angles in double precision: in single precision far positions are "
-        "wrong in their third decimal."
+        "a · sin t + b · cos t. The answer has the shape and dtype of `vectors`. Compute the "
+        "angles in double precision: in single precision far positions are wrong in their third "
+        "decimal."
     ),
     starter="def rotary_encoding(vectors, positions):\n    ...",
     laws=(

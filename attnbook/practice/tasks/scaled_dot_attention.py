@@ -564,3 +564,15 @@ def root_of_the_values_size(query: Row, keys: Rows, values: Rows) -> Row:
     """scores are divided by the root of the values' size, where the query's belongs."""
     scores = [_dot(query, key) / math.sqrt(len(values[0])) for key in keys]
     return _pool(_softmax(scores), values)
+
+
+@by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")
+def returned_inside_the_loop(query: Row, keys: Rows, values: Rows) -> Row:
+    """only the first key counts, as when `return` is inside the loop over the keys."""
+    return [_softmax(_scores(query, keys))[0] * number for number in values[0]]
+
+
+@by_hand.bug(fix="the keys come second and the values third: `attend(query, keys, values)`.")
+def keys_and_values_exchanged(query: Row, keys: Rows, values: Rows) -> Row:
+    """keys and values are exchanged."""
+    return _pool(_softmax(_scores(query, values)), keys)

@@ -25,7 +25,7 @@ by_hand = ListTask(
     starter="def score(query, key):\n    ...",
 )
 
-by_hand.case("vectors of two numbers")(lambda: ([1.0, 2.0], [-1.0, 5.0]))
+by_hand.case("vectors of two numbers")(lambda: ([1.5, 2.0], [-0.5, 5.0]))
 by_hand.case("vectors that are equal")(lambda: ([1.5, -2.0], [1.5, -2.0]))
 by_hand.case("vectors of one number")(lambda: ([0.5], [3.0]))
 by_hand.case("vectors of three numbers")(lambda: ([0.0, -1.0, 0.5], [1.0, 2.0, 0.0]))
@@ -91,7 +91,7 @@ def abs_in_place_of_squares(query: Row, key: Row) -> float:
 
 @by_hand.bug(fix="loop over all components, and add up the squares of their differences.")
 def the_first_number_only(query: Row, key: Row) -> float:
-    """only the first numbers are compared."""
+    """only the first numbers are compared, as when `return` is inside the loop."""
     return -((query[0] - key[0]) ** 2) / 2
 
 
@@ -129,3 +129,9 @@ def halved_before_the_square(query: Row, key: Row) -> float:
 def divided_by_two_strokes(query: Row, key: Row) -> float:
     """the division is `//`, which rounds down to a whole number."""
     return -sum(d**2 for d in _differences(query, key)) // 2
+
+
+@by_hand.bug(fix="square each difference: `(q - k)**2`.")
+def differences_not_squared(query: Row, key: Row) -> float:
+    """the differences are added up as they are, not squared."""
+    return -sum(_differences(query, key)) / 2

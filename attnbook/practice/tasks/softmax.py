@@ -23,7 +23,7 @@ task = Task(
         "tensor of the same shape and type: $e^{score}$, divided by the sum of these powers over "
         "all keys of the same query. So each row, which belongs to one query, sums to 1. The "
         "result must also be correct for scores of 1000, and where scores are 1000 apart, in a row "
-        "or between rows. The caller's `scores` stay as they are."
+        "or between rows."
     ),
     starter="def softmax(scores):\n    ...",
     laws=(Law("Some row of weights does not sum to 1.", _no_row_sums_to_another_number),),
@@ -222,7 +222,7 @@ by_hand = ListTask(
         "Write `softmax(scores)`: it takes one query's scores, a list of numbers, and returns the "
         "query's weights. Each weight is e to the power of its score, `math.exp(score)`, divided "
         "by the sum of all these powers. The weights must also be correct for scores of 1000, and "
-        "for scores that are 1000 apart. The caller's list stays as it is."
+        "for scores that are 1000 apart."
     ),
     starter="import math\n\ndef softmax(scores):\n    ...",
 )

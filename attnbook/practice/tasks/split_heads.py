@@ -163,9 +163,9 @@ task.bug(
 
 task.bug(
     "filled into torchs own dtype",
-    "the result is a new tensor, created without a dtype, and has torch's default.",
+    "the result has torch's default dtype, as after `.float()` or in a new tensor without a dtype.",
     symptom="With a model in half precision, the next matrix product fails: the dtypes differ.",
-    fix="make the new tensor with `vectors.new_empty(…)`, or pass `dtype=vectors.dtype`.",
+    fix="leave the dtype as it is; make a new tensor with `vectors.new_empty(…)`.",
 )(lambda vectors, num_heads: copied(vectors, torch.empty(_sizes(vectors, num_heads))))
 
 task.bug(

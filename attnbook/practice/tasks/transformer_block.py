@@ -72,8 +72,7 @@ task = Task(
         "gets the normalised sum, and its output is added to the sum. Each step has its own norm, "
         "which works on the last axis; both additions use the numbers before the norm. "
         "`valid_lens` is passed to the attention unchanged, in training and in evaluation mode. "
-        "The parameters of the four modules are the block's parameters, too, and the caller's `x` "
-        "stays as it was."
+        "The parameters of the four modules are the block's parameters, and it has no others."
     ),
     starter=(
         "class TransformerBlock(nn.Module):\n"

@@ -199,13 +199,14 @@ by_hand = ListTask(
     name="window-rule-by-hand",
     in_torch=task,
     draws="mask",
+    fix_later=True,
     statement=(
         "Write `may_see(query, key, num_queries, num_keys, back)`: True or False. `query` is the "
-        "number of a query, `key` that of a key, both counted from 0. Queries are at the last "
-        "positions of the keys: the last query at the last key, the one before it at the key "
-        "before. A query may see the key at its own position and the `back` keys just before it, "
-        "as many of them as there are, and no other. `back` is 0 or more, and there are never "
-        "more queries than keys."
+        "number of a query, `key` that of a key: queries and keys are counted separately, each "
+        "from 0. Queries are at the last positions of the keys: the last query at the last key, "
+        "the one before it at the key before. A query may see the key at its own position and the "
+        "`back` keys just before it, as many of them as there are, and no other. `back` is 0 or "
+        "more, and there are never more queries than keys."
     ),
     # A figure calls it without the last argument.
     starter="def may_see(query, key, num_queries, num_keys, back=2):\n    ...",
@@ -319,8 +320,8 @@ def looks_ahead_in_place_of_back_by_hand(
 @by_hand.bug(
     fix="combine both conditions by `and`: not after the query, and not too far before it."
 )
-def joined_by_or(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
-    """both conditions are combined by `or`, and every key meets one of them."""
+def nothing_hidden(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
+    """no key is hidden: every key meets one of both conditions, if they are combined by `or`."""
     position = query + num_keys - num_queries
     return key <= position or key >= position - back
 
@@ -338,3 +339,9 @@ def only_one_edge_moved(query: N, key: N, num_queries: N, num_keys: N, back: N) 
 def only_the_last_window(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """the window begins where the last query's does, for every query."""
     return num_keys - 1 - back <= key <= query + num_keys - num_queries
+
+
+@by_hand.bug(fix="the query comes first, then the key: `may_see(query, key, …)`.")
+def query_and_key_exchanged(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
+    """query and key are exchanged."""
+    return 0 <= key + num_keys - num_queries - query <= back

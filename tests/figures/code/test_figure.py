@@ -17,7 +17,7 @@ from tests.figures.attention.cases import traits
 @pytest.mark.parametrize("name", LIST_TASKS)
 def test_a_figure_stores_the_task_and_its_text_has_statement_and_starter(name):
     figure, task = CodeTask(name, caption="Try it."), LIST_TASKS[name]
-    assert repr(figure) == f"CodeTask {name}: {task.statement}\n\n{task.starter}"
+    assert repr(figure) == f"CodeTask {name}: {task.full_statement}\n\n{task.starter}"
     assert figure.task == data_of(task.name)
     assert (figure.kind, figure.caption, figure.in_torch) == ("code", "Try it.", task.in_torch.name)
     assert figure.late == ["editor", "python"]

@@ -8,6 +8,7 @@ import math
 import pytest
 
 from attnbook.practice import LIST_TASKS, check
+from attnbook.practice.judge import lists
 from attnbook.practice.judge.data import data_of, parts_of
 from attnbook.practice.parts import part_of
 from tests.figures.code.interpreters import as_typed, in_cpython, in_micropython, without_messages
@@ -40,12 +41,21 @@ FIRST_DAY = [
     ("return [0.0] * (len(scores) / 1)", "TypeError"),
     ("return scores[0, 1]", "a slice is `[start:stop]`."),
     ("total += 1", " value "),
+    ("return [len(score) for score in scores]", "Are the arguments in the right order?"),
+    ("return scores[0] / sum(scores)", "Is `return` inside a loop?"),
+    ("yield scores", "write `def` and `return`, not `async def` or `yield`."),
+    ("return [0 for score in scores]", "It returns only 0, whatever the input is."),
+    ("raise TypeError('unsupported types for x')", "TypeError: unsupported types for x."),
 ]
 STAR = {"code": "a = [1]\nb = [*a, 2]\n"}
 LEFT_OVER = [
     {"code": "left_over = 3\nprint('one')\nprint('two')\n"},
     {"code": "def softmax(scores):\n    return left_over\n", "task": SOFTMAX},
 ]
+ONCE_WRONG = {
+    "code": "def may_see(query, key, *_):\n    return key <= query\n",
+    "task": data_of("causal-rule-by-hand"),
+}
 OVERFLOW = {
     "code": (
         "import math\nfrom math import exp\ntry:\n    math.exp(1000.0)\n"
@@ -183,6 +193,7 @@ def both(questions):
 @pytest.mark.parametrize("name", LIST_TASKS)
 def test_the_page_judges_as_check_does(name, questions, both):
     different = []
+    lists.WRONG_TRIES.clear()
     for each, question in questions[name]:
         ours, expected = both[0](question), check(name, each.function).paragraphs()
         if without_messages(ours["verdict"]) != without_messages(expected):
@@ -212,6 +223,18 @@ def test_a_beginners_mistake_gets_a_hint(both, line, hint):
         _, *sentences = answer(in_softmax(line))["verdict"]
         assert hint in " ".join(sentences)
         assert "This is what you get when" not in " ".join(sentences)
+
+
+def test_a_fix_that_is_the_answer_comes_with_the_second_wrong_verdict():
+    lists.WRONG_TRIES.clear()
+    rule = LIST_TASKS["causal-rule-by-hand"].bugs["counted from the first key"].function
+    in_a_notebook = [
+        {"verdict": check(ONCE_WRONG["task"]["name"], rule).paragraphs()} for _ in "12"
+    ]
+    for first, second in (in_a_notebook, in_micropython([ONCE_WRONG] * 2)):
+        assert first["verdict"][:-1] == second["verdict"][:-1]
+        assert first["verdict"][-1] == "If your next try is wrong, too, you see how to fix it."
+        assert "`query + num_keys - num_queries`" in second["verdict"][-1]
 
 
 def test_unclear_messages_of_micropython_get_advice(both):

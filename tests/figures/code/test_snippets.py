@@ -118,6 +118,8 @@ ADVICE = [
     ("1 / 0", ""),
     ("x = [1, 2\ny = 3", "The bracket `[` of line 1 is not closed."),
     ("x = 'abc", "A string is not closed"),
+    (">>> x = 1", "Leave out `>>>`"),
+    ("x = 1\n... x = 2", "Leave out `>>>`"),
     ("if x = 3:\n    pass", "To compare, write `==`."),
     ("raise NotImplementedError", "something is not written yet"),
     ("def f():\n    n += 1\nf()", "`n` has no value yet in this function"),

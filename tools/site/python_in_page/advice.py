@@ -41,6 +41,8 @@ KEYWORDS = HEADERS + (  # noqa: RUF005 - MicroPython has no star in a tuple
 )
 # Parts of a line outside strings and comments, and the name of the advice.
 OPERATORS = (
+    (">>>", "prompt"),
+    ("... ", "prompt"),
     ("&&", "and"),
     ("||", "or"),
     ("++", "plus_plus"),

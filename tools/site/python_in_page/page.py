@@ -117,6 +117,8 @@ def judge_task(task: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     found = judge(task, function, lambda: names.update(hush=True))
     case = task["cases"][found["held"]]["name"] if found["wrong"] else ""
     bugs = [task["bugs"][number] for number in found["bugs"]]
+    if found.get("hides_fix"):
+        bugs = [(cause, "") for cause, _ in bugs]
     reply: dict[str, Any] = {"verdict": paragraphs(task, found["held"], case, found["wrong"], bugs)}
     error = found["outcome"].get("error") if found["wrong"] else None
     if error:

@@ -38,7 +38,7 @@ def times(html):
 def test_words_are_counted_as_by_hand_and_times_are_added(built):
     task = find_list_task(TASK)
     task_words = [
-        word for word in f"{task.statement} {task.starter}".split() if re.search(r"\w", word)
+        word for word in f"{task.full_statement} {task.starter}".split() if re.search(r"\w", word)
     ]
     words = sum(count for _, count in CELLS) + len(task_words)
     (row,) = re.findall(r"^divided +(.*)$", built[1], re.MULTILINE)

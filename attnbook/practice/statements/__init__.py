@@ -1,0 +1,1 @@
+"""What the statement of a task says of its cases."""
