@@ -34,7 +34,8 @@ class ListTask(Task):
         same = self.in_torch.bugs.get(bug.name) if self.in_torch else None
         if same is None:
             return bug
-        return replace(bug, cause=bug.cause or same.cause, fix=bug.fix or same.fix)
+        texts = ("cause", "fix", "symptom", "origin")
+        return replace(bug, **{text: getattr(bug, text) or getattr(same, text) for text in texts})
 
     @property
     def to_find(self) -> list[str]:

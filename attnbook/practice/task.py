@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torch import Tensor
@@ -68,7 +68,7 @@ class Bug:
 
     Example:
         >>> from attnbook.practice import find_task
-        >>> bug = find_task("masked-softmax").bugs["padding filled with zero"]
+        >>> bug = find_task("masked-softmax").bugs["hidden scores set to zero"]
         >>> bug.function(torch.zeros(1, 1, 4), torch.tensor([2]))
         tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])
     """
@@ -135,6 +135,7 @@ class Task:
     solutions: dict[str, Solution] = field(default_factory=dict)
     bugs: dict[str, Bug] = field(default_factory=dict)
     tests: list[Function] = field(default_factory=list)
+    inherited: list[tuple[Task, Function]] = field(default_factory=list)
 
     def case(self, name: str, **options: bool) -> Callable[[Function], Function]:
         """Register a function that creates the arguments of a case."""
@@ -172,6 +173,20 @@ class Task:
             return function
 
         return register
+
+    def inherit(self, in_steps: Function, *steps: Task, without: tuple[str, ...] = ()) -> None:
+        """Register the bugs of steps, which are tasks, too.
+
+        Args:
+            in_steps: makes the whole of a step, passed by the step's name.
+            without: the names of bugs that change nothing here, or repeat one of the task's own.
+        """
+        for step in steps:
+            self.inherited.append((step, in_steps))
+            for bug in step.bugs.values():
+                if bug.name not in without:
+                    whole = in_steps(**{step.name: bug.function})
+                    self._add(self.bugs, replace(bug, function=whole))
 
     def completed(self, bug: Bug) -> Bug:
         """Add missing texts to a bug; here there are none."""

@@ -173,6 +173,39 @@ def faults(total: Grades) -> list[str]:
     return [fault for fault, holds in rules.items() if not holds]
 
 
+NAMED_CELL, UNNAMED, NO_CHANGE = "●", "○", "·"
+
+
+def mistakes_of(name: str, *, left_out: bool = False) -> dict[str, str]:
+    """What becomes of each mistake in the steps of a task, or only of those that it leaves out."""
+    task, cells = TASKS[name], {}
+    for step, in_steps in task.inherited:
+        for mistake in step.bugs.values():
+            known = task.bugs.get(mistake.name)
+            if known and left_out:
+                continue
+            whole = known.function if known else in_steps(**{step.name: mistake.function})
+            verdict = judge(task, whole)
+            cells[mistake.name] = NO_CHANGE if verdict else NAMED_CELL if verdict.bugs else UNNAMED
+    return cells
+
+
+def format_mistakes(cells: dict[str, dict[str, str]]) -> str:
+    """A table of mistakes and tasks, which are numbered."""
+    tasks = [*cells]
+    rows = dict.fromkeys(mistake for row in cells.values() for mistake in row)
+    marks = "".join(mark for row in cells.values() for mark in row.values())
+    lines = [
+        f"Mistakes in shared steps: {NAMED_CELL} named {marks.count(NAMED_CELL)}, {UNNAMED} not "
+        f"named {marks.count(UNNAMED)}, {NO_CHANGE} changes nothing {marks.count(NO_CHANGE)}",
+        f"{'':37}" + " ".join(f"{number:2}" for number in range(1, len(tasks) + 1)),
+    ]
+    for mistake in rows:
+        row = (f"{cells[name].get(mistake, ''):>2}" for name in tasks)
+        lines.append(f"{mistake:37}{' '.join(row)}".rstrip())
+    return "\n".join([*lines, *(f"{number:2} {name}" for number, name in enumerate(tasks, 1))])
+
+
 def format_grades(grades: dict[str, Grades]) -> str:
     """The grades as text, a row for each task."""
     heads = "cases  right accepted  bugs refused named tested  by shapes".split("  ")
@@ -204,7 +237,8 @@ def main() -> int:
         "what readers tried": verdicts_on_answers(READERS, judge_again=True),
         "written blind": verdicts_on_answers(BLIND, judge_again=True),
     }
-    print(f"\n{format_verdicts(sets)}")  # noqa: T201
+    cells = {name: mistakes_of(name) for name, task in TASKS.items() if task.inherited}
+    print(f"\n{format_verdicts(sets)}\n\n{format_mistakes(cells)}")  # noqa: T201
     wrong = faults(total) + [f"{name}: {fault}" for name, it in sets.items() for fault in it.faults]
     for fault in wrong:
         print(f"The judge fails: {fault}.")  # noqa: T201

@@ -26,10 +26,10 @@ BUG_TO_FIND = {
     "self-attention": ("causal-attention", "counted from the first key"),
     "attention-pooling": ("kernel-pool", "powers that vanish"),
     "additive-attention": ("additive-layer", "matrices swapped"),
-    "bahdanau-attention": ("decoding-step", "padding is seen"),
+    "bahdanau-attention": ("decoding-step", "nothing hidden"),
     "position": ("rotary-encoding", "the first overwritten too soon"),
     "masks": ("masked-attention", "mask meets the heads"),
-    "transformer-block": ("transformer-block", "added to what was normed"),
+    "transformer-block": ("transformer-block", "added to what was normed in both steps"),
     "heads-that-copy": ("induction-score", "weight on the token itself"),
     "what-attention-costs": ("online-softmax", "only the sum is corrected"),
 }

@@ -67,6 +67,13 @@ def test_a_bug_of_one_name_makes_the_same_mask_on_lists_and_in_torch(name, bug):
             assert of_all(num_queries, num_keys, *more).bool().tolist() == mask
 
 
+def test_a_bug_on_lists_has_the_symptom_and_the_origin_of_the_one_in_torch():
+    task = LIST_TASKS["attention-by-hand"]
+    by_hand, in_torch = (each.bugs["not scaled"] for each in (task, task.in_torch))
+    assert in_torch.symptom
+    assert (by_hand.symptom, by_hand.origin) == (in_torch.symptom, in_torch.origin)
+
+
 def test_a_planted_bug_is_named_only_once_it_is_fixed():
     task = LIST_TASKS["attention-to-fix"]
     bug, names = task.bugs[task.planted], vars(parts).copy()
@@ -77,7 +84,7 @@ def test_a_planted_bug_is_named_only_once_it_is_fixed():
     assert bug.cause not in str(before)
     assert bug.fix not in str(before)
     assert after.paragraphs()[1] == f"You found the bug. {bug.cause[0].upper()}{bug.cause[1:]}"
-    assert "To fix it: " in str(check(task.name, task.bugs["padding is visible"].function))
+    assert "To fix it: " in str(check(task.name, task.bugs["nothing hidden"].function))
 
 
 @pytest.mark.parametrize("name", parts.PARTS)

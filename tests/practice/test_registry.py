@@ -15,7 +15,14 @@ from attnbook.practice.judge.run_safely import session
 from attnbook.practice.task import rows_sum_to_one
 from tests.practice import compare_judges
 from tests.practice.adapters import SHARED
-from tests.practice.judge import Grades, faults, grades_of, verdicts_on_answers
+from tests.practice.judge import (
+    UNNAMED,
+    Grades,
+    faults,
+    grades_of,
+    mistakes_of,
+    verdicts_on_answers,
+)
 from tests.practice.registry_checks import bugs_that_tests_miss, unfair_tests
 from tests.practice.replay import BLIND, READERS, read_attempts, replay
 
@@ -54,6 +61,17 @@ def test_right_code_is_accepted_and_each_bug_is_refused_and_named(name):
 def test_the_books_tests_catch_each_bug_and_pass_on_right_code(name):
     assert bugs_that_tests_miss(TASKS[name]) == []
     assert unfair_tests(TASKS[name]) == []
+
+
+# Of a mask of lengths, which has one row for all queries, it is not a mistake that people make.
+NOT_NAMED = {"mask transposed"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, task in TASKS.items() if task.inherited])
+def test_a_mistake_that_a_task_does_not_inherit_changes_nothing_or_has_another_name(name):
+    left_out = mistakes_of(name, left_out=True)
+    assert {mistake for mistake, cell in left_out.items() if cell == UNNAMED} <= NOT_NAMED
 
 
 @pytest.mark.weekly
@@ -145,7 +163,7 @@ def test_each_row_must_sum_to_1_or_be_fully_masked():
 
 def test_the_weights_to_compare_with_are_right_below_the_lowest_half_number():
     scores = torch.tensor([[[-70_000.0, -65_000.0]]])
-    assert reference_steps.weigh(scores, torch.tensor([1])).tolist() == [[[1, 0]]]
+    assert reference_steps.weigh(scores, torch.tensor([[[True, False]]])).tolist() == [[[1, 0]]]
 
 
 def test_a_query_without_a_visible_key_must_get_0():

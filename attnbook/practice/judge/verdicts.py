@@ -261,7 +261,7 @@ def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str,
     Example:
         >>> from attnbook.practice import wrong_answers
         >>> inputs = torch.zeros(1, 1, 4), torch.tensor([2])
-        >>> found = wrong_answers("masked-softmax", inputs, "padding filled with zero")
+        >>> found = wrong_answers("masked-softmax", inputs, "hidden scores set to zero")
         >>> [*found.values()]
         [tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])]
     """

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal, with_dtype
-from attnbook.practice.reference_steps import fill, weigh, where_padding
+from attnbook.practice.reference_steps import pool, visible_keys, weigh
 from attnbook.practice.task import Function, Task
 
 Lengths = Tensor | None
@@ -112,7 +113,12 @@ task.case("queries longer than keys")(lambda: _inputs((7, 2, 8), lengths(4, 2)))
 task.case("keys longer than queries")(lambda: _inputs((3, 7, 13), lengths(4, 2)))
 task.case("all sizes are 3")(lambda: _inputs((3, 3, 3), lengths(3, 1, 2), (3, 3, 3), 3))
 task.case("one query")(lambda: _inputs((3, 7, 13), lengths(4, 2), (2, 1, 5)))
-task.case("one example, one query and one key")(lambda: _inputs((3, 7, 13), lengths(1), (1, 1, 1)))
+task.case("one example, one query and one key, which scores 0")(
+    lambda: (*_inputs((3, 7, 13), lengths(1), (1, 1, 1))[:6], torch.zeros(1, 13))
+)
+task.case("hidden scores hundreds above those that are seen", gradients=False)(
+    lambda: (*(of := _inputs((3, 7, 13), lengths(4, 2)))[:6], 100 * of[6])
+)
 task.case("half precision")(lambda: with_dtype(torch.half, *_inputs((3, 7, 5), lengths(4, 2))))
 task.case("double precision")(lambda: with_dtype(torch.double, *_inputs((3, 7, 13), lengths(4, 2))))
 
@@ -131,6 +137,10 @@ task.case("6 examples of 9 queries, 131 keys, 9 hidden units")(
 class Layer(nn.Module):
     """Correct steps: each layer below overrides one, correctly or with a bug."""
 
+    weigh: Function = staticmethod(weigh)
+    mask: Function = staticmethod(lambda visible: visible)
+    pool: Function = staticmethod(pool)
+
     def __init__(self, key_size: int, query_size: int, num_hiddens: int) -> None:
         super().__init__()
         of_key, of_query, units = self.sizes(key_size, query_size, num_hiddens)
@@ -144,7 +154,7 @@ class Layer(nn.Module):
     def forward(
         self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
     ) -> Tensor:
-        return self.attend(self.score(queries, keys), values, valid_lens)
+        return self.attend(self.score(queries, keys), keys, values, valid_lens)
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         return torch.tanh(self.add(queries, keys)) @ self.w_v.weight[0]
@@ -156,11 +166,10 @@ class Layer(nn.Module):
     def project(self, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         return self.W_q(queries), self.W_k(keys)
 
-    def attend(self, scores: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
-        return self.weigh(scores, valid_lens) @ values
-
-    def weigh(self, scores: Tensor, valid_lens: Lengths) -> Tensor:
-        return weigh(scores, valid_lens)
+    def attend(self, scores: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
+        weights = self.weigh(scores, self.mask(visible_keys(valid_lens, scores)))
+        output: Tensor = self.pool(weights, values, keys)
+        return output
 
 
 def in_steps(**steps: Function) -> Function:
@@ -202,8 +211,8 @@ class query_by_query(Layer):
     "the output is the sum of values times powers of e, divided by the sum of these powers."
 )
 class powers_over_their_sum(Layer):
-    def attend(self, scores: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
-        padding = where_padding(scores, valid_lens)
+    def attend(self, scores: Tensor, _keys: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
+        padding = ~visible_keys(valid_lens, scores)
         highest = scores.masked_fill(padding, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
         powers = (scores - highest.detach()).masked_fill(padding, -math.inf).exp()
         return powers @ values / powers.sum(-1, keepdim=True).clamp_min(1e-30)
@@ -248,8 +257,22 @@ def test_a_query_on_its_own_gets_the_same_output_as_in_a_batch(layer_of: Functio
 @task.test
 def test_a_fully_masked_example_gets_zeros(layer_of: Function) -> None:
     layer = layer_of(key_size=2, query_size=2, num_hiddens=8)
-    output = layer(normal(2, 3, 2), normal(2, 5, 2), normal(2, 5, 11), lengths(0, 5))
+    queries = normal(2, 3, 2).requires_grad_()
+    output = layer(queries, normal(2, 5, 2), normal(2, 5, 11), lengths(0, 5))
     assert (output[0] == 0).all()
+    assert (output[1] != 0).all()
+    (flow,) = torch.autograd.grad(output.sum(), queries)
+    assert flow.isfinite().all()
+
+
+@task.test
+def test_double_precision_is_not_lost(layer_of: Function) -> None:
+    layer = layer_of(key_size=1, query_size=1, num_hiddens=1).double()
+    layer.load_state_dict({name: torch.ones(1, 1) for name in layer.state_dict()})
+    keys, values = torch.tensor([[[0], [1e-9]]]).double(), torch.tensor([[[-1.0], [1]]]).double()
+    assert layer(torch.zeros(1, 1, 1).double(), keys, values) > 1e-10
+    layer.load_state_dict({name: torch.full((1, 1), 1000.0) for name in layer.state_dict()})
+    assert layer(torch.ones(1, 1, 1).double(), keys, values) == 0  # two scores of 1000
 
 
 task.bug(
@@ -277,34 +300,11 @@ task.bug(
 )(in_steps(project=lambda layer, queries, keys: (layer.W_k(queries), layer.W_k(keys))))
 
 task.bug(
-    "softmax over the queries",
-    "the softmax is taken over the queries.",
-    symptom="With a single query each value gets the full weight: the output is their sum.",
-    origin="the book's own first draft, without lengths",
-    fix="take the softmax over the keys, the last axis: `dim=-1`.",
-)(in_steps(weigh=lambda _layer, scores, lens: fill(scores.softmax(1), lens, 0)))
-
-task.bug(
     "divided by the root",
     "the scores are divided by √num_hiddens, as those of the dot product would be.",
     symptom="All weights are nearly equal; with more hidden units, they differ even less.",
     fix="leave the scores as they are: only a dot product is divided by a root.",
 )(in_steps(score=lambda layer, *both: Layer.score(layer, *both) / layer.w_v.in_features**0.5))
-
-task.bug(
-    "padding is seen",
-    "`valid_lens` is never used, so padding takes part.",
-    symptom="More padding in the batch changes the output.",
-    fix="fill the scores of padding with -inf before the softmax.",
-)(in_steps(weigh=lambda _layer, scores, _lens: scores.softmax(-1)))
-
-task.bug(
-    "padding scores zero",
-    "the scores of padding are filled with 0, which is not a low score.",
-    symptom="A third of the attention goes to padding.",
-    origin="the book's own first draft",
-    fix="fill with -inf: a score of 0 is an ordinary score.",
-)(in_steps(weigh=lambda _layer, scores, lens: fill(scores, lens, 0).softmax(-1)))
 
 task.bug(
     "eight hidden units",
@@ -336,10 +336,8 @@ task.bug(
     fix="name the axis to remove: `scores.squeeze(-1)`.",
 )(in_steps(score=lambda layer, *both: layer.w_v(layer.add(*both).tanh()).squeeze()))
 
-task.bug(
-    "nothing seen is nan",
-    "padding is filled with -inf, and an example that is all padding gets no special handling.",
-    symptom="One example of the batch is empty, and its output is NaN.",
-    origin="pytorch#103749 and ten more threads",
-    fix="clear fully masked rows: where each score is -inf, the softmax is 0/0.",
-)(in_steps(weigh=lambda _layer, scores, lens: fill(scores, lens, -math.inf).softmax(-1)))
+task.inherit(
+    lambda **steps: in_steps(**{name: staticmethod(step) for name, step in steps.items()}),
+    *(mistakes.weighing, mistakes.hiding, mistakes.masking, mistakes.pooling),
+    without=(*mistakes.OF_HEADS, *mistakes.OF_ROWS, "filled with minus ten thousand"),
+)

@@ -99,13 +99,13 @@ def softmax_forgotten(query: Row, keys: Rows, values: Rows, valid_len: int) -> R
 
 
 @by_hand.bug(fix="pass `valid_len` itself: `masked_softmax(scores, valid_len)`.")
-def length_ignored(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+def nothing_hidden_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """`valid_len` is not used: all keys are visible, padding included."""
     return pool(masked_softmax(_scores(query, keys), len(keys)), values)
 
 
 @by_hand.bug(fix="pool the values: `pool(weights, values)`.")
-def keys_pooled(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """the keys are pooled, where the values should be."""
     return pool(masked_softmax(_scores(query, keys), valid_len), keys)
 

@@ -15,7 +15,7 @@ by_hand = ListTask(
     in_torch=scaled_dot_attention,
     draws="attention",
     parts=tuple(PARTS),
-    planted="padding scores 0",
+    planted="hidden scores set to zero",
     statement=(
         "This `attention(query, keys, values, valid_len)` computes its own softmax, and has one "
         "bug. Run it, read the figure below, and fix the bug. `valid_len` is at least 1."
@@ -98,7 +98,7 @@ def with_the_part(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     fix="give padding a score of `-math.inf`: e to that power is 0.",
     symptom="Padding gets some weight, and in the figure it gets most of the weight.",
 )
-def padding_scores_0(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+def hidden_scores_set_to_zero_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """padding got a score of 0, which is the highest possible: that of a key equal to the query."""
     return _pooled_with(0.0, query, keys, values, valid_len)
 
@@ -110,13 +110,13 @@ def padding_scores_a_low_number(query: Row, keys: Rows, values: Rows, valid_len:
 
 
 @by_hand.bug(fix="keep the loop over padding, and give it a score of `-math.inf`.")
-def padding_is_visible(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+def nothing_hidden_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """padding is not hidden: it keeps its own score, and gets a share of the weight."""
     return pool(masked_softmax(_scores(query, keys), len(keys)), values)
 
 
 @by_hand.bug(fix="leave padding out before the softmax, so that the other weights sum to 1.")
-def masked_after_the_softmax(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+def masked_after_the_softmax_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """the weights of padding are set to 0 after the softmax, so the others sum to less than 1."""
     weights = masked_softmax(_scores(query, keys), len(keys))
     return pool([w if i < valid_len else 0.0 for i, w in enumerate(weights)], values)

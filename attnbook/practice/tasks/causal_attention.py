@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal, with_dtype
-from attnbook.practice.reference_steps import past, scale
+from attnbook.practice.reference_steps import attention, filled, past, scale
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -155,48 +156,32 @@ def test_a_single_query_gets_the_same_output_as_the_last_of_all(function: Functi
     assert torch.allclose(function(queries[:, -1:], keys, values), whole[:, -1:], atol=1e-5)
 
 
+@task.test
+def test_a_hidden_key_weighs_nothing_however_low_the_scores_are(function: Function) -> None:
+    keys = torch.tensor([[[-50.0] * 4, [0.0] * 4]]).half()  # scores of -20,000 and of 0
+    output = function(200 * torch.ones(1, 2, 4).half(), keys, torch.tensor([[[3.0], [9]]]).half())
+    assert output.flatten().tolist() == [3, 9]
+
+
+@task.test
+def test_double_precision_is_not_lost(function: Function) -> None:
+    keys, values = torch.tensor([[[0], [1e-9]]]).double(), torch.tensor([[[-1.0], [1]]]).double()
+    assert function(torch.ones(1, 1, 1).double(), keys, values) > 1e-10
+
+
 def in_steps(
-    mask: Function = past,
-    weigh: Function = lambda scores, mask: scores.masked_fill(~mask, -math.inf).softmax(-1),
+    rule: Function = past,
+    weigh: Function = lambda *both: filled(*both).softmax(-1),
+    **steps: Function,
 ) -> Function:
     """Correct code, of which a bug changes one step."""
 
     def written(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        visible = mask(queries.shape[1], keys.shape[1])
-        output: Tensor = weigh(scale(queries, keys), visible) @ values
+        visible = rule(queries.shape[1], keys.shape[1])[None]
+        output: Tensor = attention(weigh=weigh, **steps)(queries, keys, values, visible)
         return output
 
     return written
-
-
-task.bug(
-    "nothing is hidden",
-    "there is no mask, so each query sees all keys.",
-    symptom="The training loss falls to nearly 0, but the generated text is nonsense.",
-    fix="hide what comes after: fill these scores with -inf before the softmax.",
-)(in_steps(weigh=lambda scores, _mask: scores.softmax(-1)))
-
-task.bug(
-    "next key visible",
-    "each query sees the key after its own position, too.",
-    symptom="The training loss is far too low.",
-    fix="stop at the query's own position: the next token is the one to predict.",
-)(in_steps(mask=lambda m, n: past(m, n, 1)))
-
-task.bug(
-    "own position hidden",
-    "each query attends only to the keys before its own position, so the first one has none.",
-    symptom="The first output is NaN.",
-    fix="compare with `<=`, or hide only `triu(diagonal=1)`: a query attends to its own position.",
-)(in_steps(mask=lambda m, n: past(m, n, -1)))
-
-task.bug(
-    "past hidden in place of the future",
-    "the mask's True and False are exchanged, and it hides what should be visible.",
-    symptom="The last output is NaN, and the others are averages of later values.",
-    origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    fix="fill where the mask is False: `masked_fill(~mask, …)`, if True = visible.",
-)(in_steps(mask=lambda *numbers: ~past(*numbers)))
 
 
 @task.bug(
@@ -209,33 +194,6 @@ def running_mean(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     del keys
     counts = torch.arange(1, values.shape[1] + 1, dtype=values.dtype)[:, None]
     return (values.cumsum(1) / counts)[:, -queries.shape[1] :]
-
-
-task.bug(
-    "masked after the softmax",
-    "the future's weights are set to 0 after the softmax, so the others sum to less than 1.",
-    symptom="The earlier an output, the smaller it is.",
-    fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
-)(in_steps(weigh=lambda scores, mask: scores.softmax(-1) * mask))
-
-task.bug(
-    "ones and zeros added",
-    "a mask of 1.0 and 0.0 is added to the scores, which favours the past and hides nothing.",
-    symptom="The mask changes the outputs a little, and hides nothing.",
-    origin="read in code that adds such a mask to the scores",
-    fix="pass a boolean mask, or add 0 and -inf.",
-)(in_steps(weigh=lambda scores, mask: (scores + mask).softmax(-1)))
-
-
-@task.bug(
-    symptom="Some outputs are NaN once a hidden key scores over 100 above the visible ones.",
-    origin="LLMs-from-scratch, there as a step on the way",
-    fix="mask the scores, before the softmax: after it, the visible keys' weights may all be 0.",
-)
-def masked_and_divided_after_the_softmax(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the mask comes after the softmax, and rows are divided by their sum, which may be 0."""
-    weights = scale(queries, keys).softmax(-1) * past(queries.shape[1], keys.shape[1])
-    return weights / weights.sum(-1, keepdim=True) @ values
 
 
 @task.bug(
@@ -266,7 +224,7 @@ task.bug(
     symptom="A test that changes the last of three tokens finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
     fix="compare positions as they are, not the numbers of the blocks that they lie in.",
-)(in_steps(mask=lambda m, n: torch.arange(n) // 2 <= torch.arange(n - m, n)[:, None] // 2))
+)(in_steps(rule=lambda m, n: torch.arange(n) // 2 <= torch.arange(n - m, n)[:, None] // 2))
 
 task.bug(
     "first four see the next key",
@@ -274,4 +232,16 @@ task.bug(
     symptom="A test that changes the last token finds no leak, and yet there is one.",
     origin="the book's own leak test let it pass",
     fix="hide every key after each query's own position, from the first query on.",
-)(in_steps(mask=lambda m, n: torch.cat([past(m, n, 1)[:4], past(m, n)[4:]])))
+)(in_steps(rule=lambda m, n: torch.cat([past(m, n, 1)[:4], past(m, n)[4:]])))
+
+task.inherit(
+    in_steps,
+    *mistakes.ATTENTION,
+    without=(
+        *mistakes.OF_HEADS,
+        "empty rows uniform",
+        "empty rows nan",
+        "nan cleared too late",
+        "the first examples mask for all",
+    ),
+)

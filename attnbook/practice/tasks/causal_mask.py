@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Law, Task
@@ -130,28 +131,6 @@ task.bug(
 )
 
 task.bug(
-    "own position hidden",
-    "each query attends to the keys before its own position, but not to its own key.",
-    symptom="The first row of weights is NaN, or zeros.",
-    fix="compare with `<=`: a query attends to its own position.",
-)(lambda num_queries, num_keys: past(num_queries, num_keys, -1))
-
-task.bug(
-    "next key visible",
-    "each query sees the key after its own position, too.",
-    symptom="The training loss falls to nearly 0, but the generated text is nonsense.",
-    fix="stop at the query's own position: the next token is the one to predict.",
-)(lambda num_queries, num_keys: past(num_queries, num_keys, 1))
-
-task.bug(
-    "true means hidden",
-    "what is hidden is True, and what is visible False.",
-    symptom="The model cheats: it attends to what it has to predict, and not to earlier tokens.",
-    origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    fix="invert it with `~`: here True = visible, elsewhere True may mean hidden.",
-)(lambda num_queries, num_keys: ~past(num_queries, num_keys))
-
-task.bug(
     "only the future visible",
     "the triangle is the upper one, so each query attends to its own position and the future.",
     symptom="The first query attends to everything, the last one only to itself.",
@@ -197,6 +176,13 @@ def always_a_square(num_queries: int, num_keys: int) -> Tensor:
     """the mask has a row for each key, and the number of queries is never used."""
     del num_queries
     return past(num_keys, num_keys)
+
+
+task.inherit(
+    lambda mask: lambda num_queries, num_keys: mask(past(num_queries, num_keys)),
+    mistakes.masking,
+    without=("the first examples mask for all",),
+)
 
 
 # On plain lists
@@ -270,17 +256,17 @@ def moved_the_wrong_way(query: int, key: int, num_queries: int, num_keys: int) -
 @by_hand.bug(
     fix="let a query attend to its own position: compare with `<=`, and do not subtract 1."
 )
-def own_position_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+def one_key_too_few_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key < query + num_keys - num_queries
 
 
 @by_hand.bug()
-def next_key_visible_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+def one_key_too_many_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key <= query + num_keys - num_queries + 1
 
 
 @by_hand.bug(fix="invert it with `not`: here True means visible, elsewhere it may mean hidden.")
-def true_means_hidden_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
+def mask_inverted_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     return key > query + num_keys - num_queries
 
 

@@ -9,8 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.reference_steps import visible_keys, weigh
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 Two = tuple[Tensor, Tensor]
@@ -84,7 +86,9 @@ def _step(
 
 task.case("vectors of one size, and no padding")(lambda: _step(lengths(3, 3), 5, 5, (3, 5), 5))
 task.case("different sizes, with padding")(lambda: _step(lengths(4, 7), 5, 3, (7, 2), 11))
-task.case("one text and one key")(lambda: _step(lengths(1), 2, 3, (1, 5), 7))
+task.case("one text and one key, which scores 0")(
+    lambda: _step(lengths(1), 2, 3, (1, 5), 7)._replace(w_v=torch.zeros(7))
+)
 task.case("a text of length 0")(lambda: _step(lengths(0, 2, 3), 2, 7, (3, 5), 11))
 
 
@@ -247,23 +251,30 @@ def test_state_and_memory_of_equal_sizes_have_their_own_projections(function: Fu
 
 @task.test
 def test_a_text_without_keys_has_no_weights(decoding_step: Function) -> None:
-    new_state, weights = decoding_step(*_by_hand(valid_lens=torch.tensor([0])))
-    assert weights.tolist() == [[0, 0, 0]]
-    assert new_state.tolist() == [[7, 0, 0, 0.5]]
+    step = _by_hand(W_q=torch.zeros(1, 1, requires_grad=True), valid_lens=lengths(0, 2))
+    token, state, memory = (torch.cat([each, each]) for each in step[:3])
+    new_state, weights = decoding_step(token, state, memory, *step[3:])
+    assert weights.tolist() == [[0, 0, 0], [0.5, 0.5, 0]]
+    assert new_state[0].tolist() == [7, 0, 0, 0.5]
+    (flow,) = torch.autograd.grad(new_state.sum(), step.W_q)
+    assert flow.isfinite().all()
+
+
+@task.test
+def test_padding_weighs_nothing_however_low_the_scores_are(decoding_step: Function) -> None:
+    _, weights = decoding_step(*_by_hand(W_q=torch.full((1, 1), 99.0), w_v=-20_000 * torch.ones(1)))
+    assert weights.tolist() == [[0.5, 0.5, 0]]
+
+
+@task.test
+def test_double_precision_is_not_lost(decoding_step: Function) -> None:
+    step = with_dtype(torch.double, *_by_hand(W_k=torch.tensor([[1e-9, 0]])))
+    first, second, _ = decoding_step(*step)[1][0]
+    assert first > second
 
 
 def _scores(step: Step) -> Tensor:
     return torch.tanh((step.state @ step.W_q.T)[:, None] + step.memory @ step.W_k.T) @ step.w_v
-
-
-def _weigh(step: Step, scores: Tensor) -> Tensor:
-    return attnbook.masked_softmax(scores[:, None], step.valid_lens)[:, 0]
-
-
-def _fill(step: Step, scores: Tensor) -> Tensor:
-    """Put -inf at padding."""
-    padding = torch.arange(scores.shape[1]) >= step.valid_lens[:, None]
-    return scores.masked_fill(padding, -math.inf)
 
 
 def _pool_of(vectors: Tensor, weights: Tensor) -> Tensor:
@@ -272,7 +283,8 @@ def _pool_of(vectors: Tensor, weights: Tensor) -> Tensor:
 
 def in_steps(
     score: Function = _scores,
-    weigh: Function = _weigh,
+    weigh: Function = weigh,
+    mask: Function = lambda visible: visible,
     pool: Function = lambda step, weights: _pool_of(step.memory, weights),
     join: Function = lambda token, context: torch.cat([token, context], 1),
     give: Function = lambda step, inputs, weights: (step.cell(inputs, step.state), weights),
@@ -281,7 +293,8 @@ def in_steps(
 
     @of_arguments
     def written(step: Step) -> Two:
-        weights = weigh(step, score(step))
+        scores = score(step)[:, None]
+        weights = weigh(scores, mask(visible_keys(step.valid_lens, scores)))[:, 0]
         result: Two = give(step, join(step.token, pool(step, weights)), weights)
         return result
 
@@ -307,13 +320,6 @@ task.bug(
     symptom="After the same character the model always attends to the same position.",
     fix="query with the state, which depends on all tokens so far, and not with the last token.",
 )(in_steps(score=lambda step: _scores(step._replace(state=step.token))))
-
-task.bug(
-    "padding is seen",
-    "the lengths are never used, and padding is visible.",
-    symptom="A text's translation changes with the texts that it is batched with.",
-    fix="hide the keys from position `valid_lens` on, before the softmax.",
-)(in_steps(weigh=lambda _step, scores: scores.softmax(1)))
 
 task.bug(
     "scores never look at the memory",
@@ -352,14 +358,6 @@ task.bug(
 )(in_steps(pool=lambda step, weights: _pool_of(step.memory @ step.W_k.T, weights)))
 
 task.bug(
-    "softmax over the batch",
-    "the softmax is taken over the batch.",
-    symptom="With a batch of one every weight is 1.",
-    origin="the book's own first draft",
-    fix="take the softmax over the last axis, the keys.",
-)(in_steps(weigh=lambda step, scores: _fill(step, scores).softmax(0).nan_to_num(0)))
-
-task.bug(
     "the projections are exchanged",
     "`W_k` projects the state, and `W_q` the memory.",
     symptom="It works until query and key have different sizes.",
@@ -382,13 +380,13 @@ task.bug(
     fix="return the weights that the context was pooled with.",
 )(in_steps(give=lambda step, inputs, _: (step.cell(inputs, step.state), _scores(step).softmax(1))))
 
-task.bug(
-    "no keys are nan",
-    "padding is filled with -inf, and a text that is all padding gets no special handling.",
-    symptom="One text of the batch is empty, and its state is NaN.",
-    origin="pytorch#103749 and ten more threads",
-    fix="clear the weights of a text that has no keys: where each score is -inf, they are 0/0.",
-)(in_steps(weigh=lambda step, scores: _fill(step, scores).softmax(1)))
+task.inherit(
+    in_steps,
+    mistakes.weighing,
+    mistakes.hiding,
+    mistakes.masking,
+    without=(*mistakes.OF_HEADS, *mistakes.OF_ROWS),
+)
 
 
 # On plain lists

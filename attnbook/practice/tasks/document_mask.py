@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.reference_steps import past
 from attnbook.practice.task import Function, Task
 
@@ -118,8 +119,19 @@ def _past(documents: Tensor) -> Tensor:
     return past(documents.shape[1], documents.shape[1])
 
 
-def _visible(documents: Tensor) -> Tensor:
-    return _same(documents) & _past(documents)
+def in_steps(
+    mask: Function = lambda visible: visible, combine: Function = torch.logical_and
+) -> Function:
+    """Correct code, of which a bug changes one step."""
+    return lambda documents: mask(combine(_same(documents), _past(documents)))
+
+
+task.bug(
+    "either is enough",
+    "a key is visible if it is in the same document or in the past; it must be both.",
+    symptom="Each token attends to its whole document, and to all that comes before it.",
+    fix="combine masks in which True = visible by `&`: `|` is for those in which True = hidden.",
+)(in_steps(combine=torch.logical_or))
 
 
 task.bug(
@@ -145,40 +157,11 @@ task.bug(
 )(lambda documents: (documents[:, None] <= documents[:, :, None]) & _past(documents))
 
 task.bug(
-    "true where it is hidden",
-    "`True` marks what is hidden.",
-    symptom="Each token attends to exactly what should be hidden.",
-    origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    fix="return True for what is visible.",
-)(lambda documents: ~_visible(documents))
-
-task.bug(
-    "the first examples documents for all",
-    "the documents of the first example are used for all of them.",
-    symptom="It is right for a batch of one; in larger batches documents leak.",
-    fix="keep the batch axis: each example has its own documents.",
-)(lambda documents: _visible(documents[:1]).expand(len(documents), -1, -1))
-
-task.bug(
-    "the past is hidden",
-    "queries and keys are exchanged: the past is hidden, and the future visible.",
-    symptom="Each token attends to what comes after it, up to its document's end.",
-    fix="let rows be queries and columns be keys: the lower triangle is visible.",
-)(lambda documents: _visible(documents).mT)
-
-task.bug(
-    "hides the query itself",
-    "a query does not see its own position.",
-    symptom="The first token of each document gives NaN.",
-    fix="a query attends to itself: compare positions with `<=`.",
-)(lambda documents: _visible(documents).tril(-1))
-
-task.bug(
     "document 0 is taken for padding",
     "the keys of document 0 are hidden, as if 0 were padding.",
     symptom="One document of each batch is never learned, and its rows are NaN.",
     fix="hide no key because of its number: 0 is a document like any other.",
-)(lambda documents: _visible(documents) & (documents != 0)[:, None])
+)(lambda documents: _same(documents) & _past(documents) & (documents != 0)[:, None])
 
 
 @task.bug(
@@ -201,3 +184,6 @@ def only_neighbours_are_compared(documents: Tensor) -> Tensor:
     begins = documents != documents.roll(1, 1)
     alone = begins[:, :, None] & ~torch.eye(documents.shape[1], dtype=torch.bool)
     return _past(documents) & ~alone
+
+
+task.inherit(in_steps, mistakes.masking)

@@ -8,10 +8,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal, of_thousands, with_dtype
-from attnbook.practice.reference_steps import scale, weigh
+from attnbook.practice.reference_steps import pool, scale, visible_keys, weigh
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
+Lengths = Tensor | None
 SHARE = 0.2  # of weights dropped, in the case that checks what is drawn
 
 
@@ -112,7 +114,9 @@ task.case("eval, without lengths")(_inputs)
 task.case("all sizes are 3")(
     lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), lengths(3, 1, 2))
 )
-task.case("training, with a dropout of all weights")(lambda: _inputs(lengths(4, 2), 1.0, True))
+task.case("training, with a dropout of all weights, and scores of 0")(
+    lambda: (torch.zeros(2, 3, 7), *_inputs(lengths(4, 2), 1.0, True)[1:])
+)
 task.case("training, with a dropout of a fifth of the weights", gradients=False)(
     lambda: (normal(2, 89, 7), normal(2, 97, 7), torch.eye(97).repeat(2, 1, 2), None, SHARE, True)
 )
@@ -126,7 +130,7 @@ task.case("an example that may see nothing")(lambda: _inputs(lengths(0, 4)))
 task.case("half precision")(lambda: with_dtype(torch.half, *_inputs(lengths(4, 2))))
 task.case("double precision")(lambda: with_dtype(torch.double, *_inputs(lengths(4, 2))))
 task.case("scores of 1024 and of -1024 that are seen, and padding")(
-    lambda: (*of_thousands(), lengths(3))
+    lambda: (*of_thousands(), lengths(2))
 )
 
 
@@ -139,6 +143,11 @@ def _() -> tuple[Any, ...]:
 class Layer(nn.Module):
     """Correct steps: each layer below overrides one, correctly or with a bug."""
 
+    score: Function = staticmethod(scale)
+    weigh: Function = staticmethod(weigh)
+    mask: Function = staticmethod(lambda visible: visible)
+    pool: Function = staticmethod(pool)
+
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
@@ -149,23 +158,22 @@ class Layer(nn.Module):
         return self.dropout.p if self.training else 0.0
 
     def forward(
-        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Tensor | None = None
+        self, queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
     ) -> Tensor:
-        weights = self.weigh(queries, keys, valid_lens)
+        weights = self.find_weights(queries, keys, values, valid_lens)
         self.attention_weights = self.detach(weights, queries, keys)
-        return self.pool(weights, values)
+        return self.average(weights, values, keys)
 
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-        return weigh(self.score(queries, keys), valid_lens)
-
-    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
-        return scale(queries, keys)
+    def find_weights(self, q: Tensor, k: Tensor, v: Tensor, valid_lens: Lengths) -> Tensor:
+        weights: Tensor = self.weigh(self.score(q, k, v), self.mask(visible_keys(valid_lens, k.mT)))
+        return weights
 
     def detach(self, weights: Tensor, *_: Tensor) -> Tensor:
         return weights.detach()
 
-    def pool(self, weights: Tensor, values: Tensor) -> Tensor:
-        return self.drop(weights) @ values
+    def average(self, weights: Tensor, values: Tensor, keys: Tensor) -> Tensor:
+        output: Tensor = self.pool(self.drop(weights), values, keys)
+        return output
 
     def drop(self, weights: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(weights)
@@ -175,6 +183,11 @@ class Layer(nn.Module):
 def in_steps(**steps: Function) -> Function:
     """Override steps of the layer."""
     return type("DotProductAttention", (Layer,), steps)
+
+
+def in_functions(**steps: Function) -> Function:
+    """Override steps that do not depend on the layer."""
+    return in_steps(**{name: staticmethod(step) for name, step in steps.items()})
 
 
 task.solution("it is the book's own.", name="the package")(attnbook.DotProductAttention)
@@ -198,7 +211,9 @@ class drawing_for_itself(Layer):
 
 @task.solution("it takes one example after the other, without its padding.")
 class example_by_example(Layer):
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+    def find_weights(
+        self, queries: Tensor, keys: Tensor, _values: Tensor, valid_lens: Lengths
+    ) -> Tensor:
         weights = queries.new_zeros(*queries.shape[:2], keys.shape[1])
         for i in range(len(queries)):
             length = keys.shape[1] if valid_lens is None else int(valid_lens[i])
@@ -208,7 +223,9 @@ class example_by_example(Layer):
 
 @task.solution("with an identity matrix as values, torch's own function returns the weights.")
 class of_torch(Layer):
-    def weigh(self, queries: Tensor, keys: Tensor, valid_lens: Tensor | None) -> Tensor:
+    def find_weights(
+        self, queries: Tensor, keys: Tensor, _values: Tensor, valid_lens: Lengths
+    ) -> Tensor:
         identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
         if valid_lens is None:
             return F.scaled_dot_product_attention(queries, keys, identity)
@@ -242,6 +259,28 @@ def test_training_drops_whole_weights_and_scales_the_others(layer_of: Function) 
     assert torch.allclose(layer.attention_weights, torch.tensor(1 / 64))
     assert sorted(set(output.flatten().tolist())) == [0, 1 / 32]
     assert torch.equal(output[..., :64], output[..., 64:])
+
+
+@task.test
+def test_weights_follow_the_dot_product_over_the_root_of_the_size(layer_of: Function) -> None:
+    # 4 numbers: √4 = 2. Scores 2 ln 3 and 0: weights 9/10 and 1/10.
+    layer, queries = layer_of(0.0), torch.tensor([[[math.log(9), 0, 0, 0]]])
+    keys, values = torch.tensor([[[2.0, 0, 0, 0], [0, 2, 0, 0]]]), torch.tensor([[[10.0], [0]]])
+    assert torch.allclose(layer(queries, keys, values), torch.tensor(9.0))
+    low, high = torch.tensor([[[0], [1e-9]]]).double(), torch.tensor([[[-1.0], [1]]]).double()
+    assert layer(torch.ones(1, 1, 1).double(), low, high) > 1e-10
+
+
+@task.test
+def test_hidden_and_high_scores_do_no_harm(layer_of: Function) -> None:
+    layer, queries = layer_of(0.0), normal(2, 3, 7).half().requires_grad_()
+    output = layer(queries, normal(2, 5, 7).half(), normal(2, 5, 11).half(), lengths(0, 5))
+    assert (output[0] == 0).all()
+    assert (output[1] != 0).all()
+    (flow,) = torch.autograd.grad(output.sum(), queries)
+    assert flow.isfinite().all()
+    keys = torch.tensor([[[1000.0], [2000]]])
+    assert layer(torch.ones(1, 1, 1), keys, keys, lengths(1)) == 1000
 
 
 @task.test
@@ -280,7 +319,7 @@ task.bug(
     "the queries are divided by the root in place, which changes the caller's tensor, too.",
     symptom="Called twice with the same queries, it gives two outputs.",
     fix="write `queries / math.sqrt(…)` into a new tensor; `/=` writes into the caller's.",
-)(in_steps(score=lambda _, queries, keys: queries.div_(math.sqrt(queries.shape[-1])) @ keys.mT))
+)(in_functions(score=lambda q, k, _v: q.div_(math.sqrt(q.shape[-1])) @ k.mT))
 
 task.bug(
     "masked in training only",
@@ -288,14 +327,27 @@ task.bug(
     symptom="Training is correct; in eval, hidden keys change the output.",
     origin="`is_causal=self.training` in PyTorch's SDPA tutorial (stored versions), Kronos #199",
     fix="mask always: only dropout depends on `self.training`.",
-)(in_steps(weigh=lambda layer, q, k, lens: weigh(scale(q, k), lens if layer.training else None)))
+)(
+    in_steps(
+        find_weights=lambda it, q, k, v, lens: Layer.find_weights(
+            it, q, k, v, lens if it.training else None
+        )
+    )
+)
 
 task.bug(
     "scores are dropped",
     "dropout acts before the softmax, on the scores or on what they are made of.",
     symptom="With a high dropout all weights become equal, where most should become 0.",
     fix="drop weights, after the softmax: a score of 0 is an ordinary score.",
-)(in_steps(score=lambda layer, *both: layer.dropout(scale(*both)), drop=lambda _, weights: weights))
+)(
+    in_steps(
+        find_weights=lambda it, q, k, _v, lens: weigh(
+            it.dropout(scale(q, k)), visible_keys(lens, k.mT)
+        ),
+        drop=lambda _, weights: weights,
+    )
+)
 
 
 @task.bug(
@@ -323,7 +375,7 @@ task.bug(
     "dropout acts on the numbers of the output, where whole weights should be dropped.",
     symptom="Single numbers of the output are 0 in training.",
     fix="drop weights, before they are multiplied by the values.",
-)(in_steps(pool=lambda layer, weights, values: layer.drop(weights @ values)))
+)(in_steps(average=lambda layer, weights, values, _keys: layer.drop(weights @ values)))
 
 task.bug(
     "dropped in eval too",
@@ -342,3 +394,10 @@ class the_first_weights_stay(Layer):
 
     def detach(self, weights: Tensor, *_: Tensor) -> Tensor:
         return weights.detach() if self.attention_weights is None else self.attention_weights
+
+
+task.inherit(
+    in_functions,
+    *mistakes.ATTENTION,
+    without=(*mistakes.OF_HEADS, *mistakes.OF_ROWS, "filled with minus ten thousand"),
+)

@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal, with_dtype
-from attnbook.practice.reference_steps import scale
+from attnbook.practice.reference_steps import attention
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -63,9 +64,7 @@ task.case("6 examples of 18 query heads, 9 key heads, 131 keys")(
 )
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """Attention with equally many heads, for the implementations below."""
-    return scale(queries, keys).softmax(dim=-1) @ values
+attend = attention()
 
 
 @task.solution("the book's own layer lets neighbouring query heads share a key head.")
@@ -128,6 +127,12 @@ def test_scores_are_divided_by_the_root_of_the_key_size(grouped_heads: Function)
 
 
 @task.test
+def test_double_precision_is_not_lost(grouped_heads: Function) -> None:
+    keys, values = torch.tensor([[[[0], [1e-9]]]]).double(), torch.tensor([[[[-1.0], [1]]]])
+    assert (grouped_heads(torch.ones(1, 2, 1, 1).double(), keys, values.double()) > 1e-10).all()
+
+
+@task.test
 def test_each_query_head_keeps_its_position(grouped_heads: Function) -> None:
     queries = torch.tensor([0.0, 100, 0, 0]).reshape(1, 4, 1, 1)
     keys = values = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
@@ -146,13 +151,14 @@ def tile(heads: Tensor, group: int) -> Tensor:
 
 
 def in_steps(
-    share: Function = repeat, share_values: Function | None = None, attend: Function = attend
+    share: Function = repeat, share_values: Function | None = None, **steps: Function
 ) -> Function:
     """Correct code, of which a bug changes one step; values are shared like keys by default."""
 
     def written(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
         group = queries.shape[1] // keys.shape[1]
-        output: Tensor = attend(queries, share(keys, group), (share_values or share)(values, group))
+        both = share(keys, group), (share_values or share)(values, group)
+        output: Tensor = attention(**steps)(queries, *both)
         return output
 
     return written
@@ -208,17 +214,4 @@ def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> 
     return output.transpose(1, 2).reshape(batch, num_query_heads, num_queries, -1)
 
 
-task.bug(
-    "scaled by all heads",
-    "scores are divided by the root of the size of all query heads together.",
-    symptom="The weights are flatter than they should be, and even flatter with more heads.",
-    origin="bert_language_understanding#9",
-    fix="divide by √key_size, the size of one head's keys.",
-)(in_steps(attend=lambda q, k, v: attend(q, k / math.sqrt(q.shape[1]), v)))
-
-task.bug(
-    "not scaled",
-    "scores are not divided by √key_size.",
-    symptom="Each weight is close to 0 or 1, and even closer with a larger key_size.",
-    fix="divide scores by √key_size before the softmax.",
-)(in_steps(attend=lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v))
+task.inherit(in_steps, mistakes.score, mistakes.weighing, mistakes.pooling)

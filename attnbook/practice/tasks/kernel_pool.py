@@ -7,8 +7,10 @@ from torch import Tensor
 from torch.nn.functional import one_hot, scaled_dot_product_attention
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal, with_dtype
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.reference_steps import pool, weigh
 from attnbook.practice.task import Function, Law, Task
 
 Width = float | Tensor
@@ -145,6 +147,15 @@ def test_two_keys_equally_far_count_the_same_however_far(function: Function) -> 
 
 
 @task.test
+def test_distances_are_exact_far_from_zero_and_in_double_precision(function: Function) -> None:
+    keys, values = 10_000 + torch.tensor([[[0.0], [1.0]]]), torch.tensor([[[0.0], [1.0]]])
+    output = function(keys[:, :1], keys, values, 1.0)
+    assert torch.allclose(output, torch.tensor(1 / (1 + math.exp(0.5))))
+    queries, keys = torch.zeros(1, 1, 1).double(), torch.tensor([[[-1e-9], [0]]]).double() - 1
+    assert function(queries, keys, values.double(), 1.0) > 0.5 + 1e-10
+
+
+@task.test
 def test_gradients_flow_to_a_query_on_a_key_and_to_the_width(function: Function) -> None:
     queries = torch.zeros(1, 1, 1, requires_grad=True)
     width = torch.tensor(1.0, requires_grad=True)
@@ -163,16 +174,32 @@ def _score(squares: Tensor, width: Width) -> Tensor:
 def in_steps(
     square: Function = squared_distances,
     score: Function = _score,
-    weigh: Function = lambda scores: scores.softmax(dim=-1),
+    weigh: Function = weigh,
+    pool: Function = pool,
 ) -> Function:
     """Correct code, of which a bug changes one step."""
 
     def written(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-        output: Tensor = weigh(score(square(queries, keys), width)) @ values
+        output: Tensor = pool(weigh(score(square(queries, keys), width)), values, keys)
         return output
 
     return written
 
+
+task.bug(
+    "squares expanded",
+    "the square is expanded to q² - 2 q · k + k², whose terms are large far from 0.",
+    symptom="Far from 0, near and far keys are confused: times in seconds are, since 1970.",
+    fix="subtract first, then square: digits that cancel are lost.",
+)(
+    in_steps(
+        square=lambda queries, keys: (
+            queries.square().sum(-1, keepdim=True)
+            - 2 * queries @ keys.mT
+            + keys.square().sum(-1)[:, None]
+        )
+    )
+)
 
 task.bug(
     "width not squared",
@@ -231,14 +258,12 @@ task.bug(
 )(in_steps(weigh=lambda scores: one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)))
 
 
-@task.bug(
+task.bug(
+    "powers that vanish",
+    "all powers are rounded to 0 far from the keys, and 0 is divided by 0.",
     symptom="The curve is right near the points, and NaN away from them.",
     fix="use a softmax, or subtract each query's own smallest squared distance first.",
-)
-def powers_that_vanish(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
-    """all powers are rounded to 0 far from the keys, and 0 is divided by 0."""
-    powers = _score(squared_distances(queries, keys), width).exp()
-    return powers @ values / powers.sum(dim=-1, keepdim=True)
+)(in_steps(weigh=mistakes.weighing.bugs["no maximum subtracted"].function))
 
 
 task.bug(
@@ -269,6 +294,14 @@ task.bug(
     symptom="The curve follows the points less closely than it should with this width.",
     fix="square the width alone: `2 * width**2`, without brackets around `2 * width`.",
 )(in_steps(score=lambda squares, width: -squares / (2 * width) ** 2))
+
+
+task.inherit(
+    in_steps,
+    mistakes.weighing,
+    mistakes.pooling,
+    without=(*mistakes.OF_HEADS, "no maximum subtracted"),
+)
 
 
 # On plain lists

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
@@ -105,14 +106,14 @@ def _real(valid_lens: Tensor, num_keys: int) -> Tensor:
 
 def in_steps(
     real: Function = _real,
-    show: Function = lambda real: real,
+    mask: Function = lambda visible: visible,
     count: Function = lambda real: (real.cumsum(1) - 1).masked_fill(~real, 0),
 ) -> Function:
     """Correct code, of which a bug changes one step."""
 
     def written(valid_lens: Tensor, num_keys: int) -> Two:
         keys = real(valid_lens, num_keys)
-        return show(keys)[:, None], count(keys)
+        return mask(keys[:, None]), count(keys)
 
     return written
 
@@ -169,14 +170,6 @@ task.bug(
 )(in_steps(real=lambda lens, num_keys: _real(lens - 1, num_keys)))
 
 task.bug(
-    "true where it is hidden",
-    "`True` marks padding.",
-    symptom="The model attends to padding and to nothing else.",
-    origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    fix="return True for what is visible.",
-)(in_steps(show=torch.logical_not))
-
-task.bug(
     "lengths taken for padding",
     "the lengths are used as the number of padded keys.",
     symptom="Short texts show their padding, and long ones lose their beginning.",
@@ -189,3 +182,5 @@ task.bug(
     symptom="The order of the words is reversed: the last one of each text is at position 0.",
     fix="count from the first real key on, not from the last key back.",
 )(in_steps(count=lambda real: torch.arange(real.shape[1]).flip(0) * real))
+
+task.inherit(in_steps, mistakes.masking, without=mistakes.OF_ROWS)

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths
 from attnbook.practice.task import Function, Law, Task
 
@@ -115,28 +116,6 @@ def in_steps(read: Function = per_query, compare: Function = torch.lt) -> Functi
 
 
 task.bug(
-    "true means hidden",
-    "padding is marked by True: keys from the length on.",
-    symptom="The model attends to padding only, or to the answers that the mask should hide.",
-    origin="tensorflow/text#894; `nn.MultiheadAttention`'s masks mean the opposite of SDPA's",
-    fix="let True mean visible: positions `<` lengths. `key_padding_mask` means the opposite.",
-)(in_steps(compare=torch.ge))
-
-task.bug(
-    "one key too many",
-    "positions are compared with `<=`, and the first key of padding is visible.",
-    symptom="A little attention always goes to the first key of padding.",
-    fix="compare with `<`: positions count from 0, so the key at the length is padding already.",
-)(in_steps(compare=torch.le))
-
-task.bug(
-    "one key too few",
-    "positions are counted from 1, and the last visible key is hidden.",
-    symptom="The last word of each sentence is never attended to.",
-    fix="count positions from 0: `torch.arange(num_keys)`, and compare with `<`.",
-)(in_steps(compare=lambda positions, lens: positions + 1 < lens))
-
-task.bug(
     "the last keys visible",
     "the last keys are visible, as if padding were on the left.",
     symptom="Short sentences are ignored in part, and their padding is read.",
@@ -150,20 +129,6 @@ task.bug(
     origin="Dive into Deep Learning's masked softmax, which takes either shape",
     fix="read lengths as (batch, num_queries): the first axis is the batch.",
 )(in_steps(read=lambda lens: per_query(lens.T if lens.dim() == 2 else lens)))
-
-task.bug(
-    "the first query's length for all",
-    "each example's first length is used for all of its queries.",
-    symptom="All queries of an example attend to the same keys, whatever their lengths are.",
-    fix="keep the axis of queries: `valid_lens[:, :, None]`.",
-)(in_steps(read=lambda lens: per_query(lens)[:, :1].expand_as(per_query(lens))))
-
-task.bug(
-    "the first examples length for all",
-    "the first example's lengths are used for the whole batch.",
-    symptom="Results depend on the order of the batch; only the first example is right.",
-    fix="compare with all lengths at once: `valid_lens[:, None, None]`.",
-)(in_steps(read=lambda lens: per_query(lens)[:1].expand_as(per_query(lens))))
 
 task.bug(
     "the longest length for all",
@@ -193,3 +158,9 @@ task.bug(
     symptom="As a boolean mask, it shows exactly the hidden keys: -inf is True, and 0 is False.",
     fix="return True and False, and leave filling with -inf to the softmax.",
 )(in_steps(compare=lambda *both: torch.where(torch.lt(*both), 0.0, -math.inf)))
+
+task.inherit(
+    lambda mask: lambda valid_lens, num_keys: mask(by_comparing(valid_lens, num_keys)),
+    mistakes.masking,
+    without=("mask transposed",),
+)

@@ -7,8 +7,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal, with_dtype
-from attnbook.practice.reference_steps import lowered, scale
+from attnbook.practice.reference_steps import attention
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor]
@@ -108,15 +109,15 @@ def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Ten
     "heads are folded into the batch, and each example's mask is repeated for each of its heads."
 )
 def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    q, k, v = (each.flatten(0, 1) for each in (queries, keys, values))
+    attend, *heads = attention(), *(each.flatten(0, 1) for each in (queries, keys, values))
     visible = mask.repeat_interleave(queries.shape[1], dim=0)
-    return attend(q, k, v, visible).view(*queries.shape[:3], -1)
+    return attend(*heads, visible).view(*queries.shape[:3], -1)
 
 
 @task.solution("each head of each example is computed by itself, with its example's mask.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     outputs = [
-        torch.stack([attend(*head, visible) for head in zip(q, k, v, strict=True)])
+        torch.stack([attention()(*head, visible) for head in zip(q, k, v, strict=True)])
         for q, k, v, visible in zip(queries, keys, values, mask, strict=True)
     ]
     return torch.stack(outputs)
@@ -134,15 +135,6 @@ def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) 
     return (powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1)) @ values
 
 
-def weigh(scores: Tensor, visible: Tensor, dim: int = -1) -> Tensor:
-    """Weigh what is visible, by a mask that broadcasts against the scores."""
-    return lowered(scores, visible).softmax(dim).masked_fill(~visible, 0)
-
-
-def attend(queries: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
-    return weigh(scale(queries, keys), visible) @ values
-
-
 @task.test
 def test_each_query_gets_the_mean_of_what_its_example_shows(function: Function) -> None:
     queries, keys = torch.zeros(2, 2, 2, 3), torch.ones(2, 2, 3, 3)
@@ -150,6 +142,16 @@ def test_each_query_gets_the_mean_of_what_its_example_shows(function: Function) 
     mask = torch.tensor([[[1, 0, 1], [1, 1, 0]], [[0, 1, 0], [0, 1, 1]]]).bool()
     expected = torch.tensor([[[50.5, 5.5]] * 2, [[10.0, 55]] * 2])
     assert torch.allclose(function(queries, keys, values, mask), expected[..., None])
+
+
+@task.test
+def test_weights_follow_the_dot_product_over_the_root_of_the_size(function: Function) -> None:
+    # 4 numbers: √4 = 2. Scores 2 ln 3 and 0: weights 9/10 and 1/10.
+    queries = torch.tensor([math.log(9), 0, 0, 0]).expand(1, 2, 1, 4)
+    keys = torch.tensor([[2.0, 0, 0, 0], [0, 2, 0, 0]]).expand(1, 2, 2, 4)
+    values = torch.tensor([[10.0], [0]]).expand(1, 2, 2, 1)
+    output = function(queries, keys, values, torch.ones(1, 1, 2, dtype=torch.bool))
+    assert torch.allclose(output, torch.tensor(9.0))
 
 
 @task.test
@@ -180,9 +182,14 @@ def test_a_fully_masked_row_gets_zeros_and_finite_gradients(function: Function) 
     assert queries.grad.isfinite().all()
 
 
-def weighed(weigh: Function) -> Function:
-    """Correct code, of which a bug changes how scores and a mask give weights."""
-    return lambda queries, keys, values, mask: weigh(scale(queries, keys), mask) @ values
+def in_steps(
+    align: Function = lambda mask, _heads: mask[:, None],
+    **steps: Function,
+) -> Function:
+    """Correct code, of which a bug changes one step: how the mask meets the heads, for instance."""
+    return lambda queries, keys, values, mask: attention(**steps)(
+        queries, keys, values, align(mask, queries.shape[1])
+    )
 
 
 task.bug(
@@ -191,7 +198,7 @@ task.bug(
     symptom="It runs for some batch sizes only, with a mask for each head, not for each example.",
     origin="four axes of scores and three of a mask, in many projects",
     fix="give the mask an axis of size 1 for heads: `mask[:, None]`, or `mask.unsqueeze(1)`.",
-)(weighed(weigh))
+)(in_steps(align=lambda mask, _heads: mask))
 
 task.bug(
     "masks repeated in the wrong order",
@@ -199,112 +206,10 @@ task.bug(
     symptom="A batch of one is right; in larger ones examples get each other's masks.",
     origin="Dive into Deep Learning's lengths, when given in the wrong order",
     fix="repeat with `repeat_interleave`, or give the mask an axis of size 1 for heads.",
-)(
-    weighed(
-        lambda scores, mask: weigh(scores, mask.repeat(scores.shape[1], 1, 1).view(scores.shape))
-    )
+)(in_steps(align=lambda mask, heads: mask.repeat(heads, 1, 1).view(-1, heads, *mask.shape[1:])))
+
+task.inherit(
+    in_steps,
+    *mistakes.ATTENTION,
+    without=("filled with minus ten thousand", "double precision is lost"),
 )
-
-task.bug(
-    "queries and keys exchanged",
-    "the mask's axes of queries and keys are exchanged.",
-    symptom="With as many queries as keys, tokens attend to what should be hidden; otherwise it "
-    "raises.",
-    fix="leave the axes as they are: rows are queries, columns are keys.",
-)(weighed(lambda scores, mask: weigh(scores, mask.mT[:, None])))
-
-task.bug(
-    "read the wrong way round",
-    "the mask is inverted: visible keys are hidden, and hidden keys are visible.",
-    symptom="Each token attends to what should be hidden, and to nothing else.",
-    origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
-    fix="fill where the mask is False: `masked_fill(~mask, …)`.",
-)(weighed(lambda scores, mask: weigh(scores, ~mask[:, None])))
-
-task.bug(
-    "ones and zeros added",
-    "the mask is added to the scores as 1 and 0, which hides nothing.",
-    symptom="The mask changes the outputs a little, and hides nothing.",
-    origin="float masks of 0 and 1 handed where they are added",
-    fix="fill with -inf where the mask is False, before the softmax.",
-)(weighed(lambda scores, mask: (scores + mask[:, None]).softmax(-1)))
-
-task.bug(
-    "scores multiplied",
-    "scores are multiplied by the mask, and hidden ones are 0, an ordinary score.",
-    symptom="Hidden keys have some weight, more than visible ones with low scores.",
-    fix="fill with -inf where the mask is False: a score of 0 is a score like any other.",
-)(weighed(lambda scores, mask: (scores * mask[:, None]).softmax(-1)))
-
-task.bug(
-    "masked after the softmax",
-    "the mask comes after the softmax, where hidden keys have taken their share already.",
-    symptom="The more a mask hides, the smaller the outputs.",
-    fix="hide before the softmax, so that the visible keys share the whole weight.",
-)(weighed(lambda scores, mask: scores.softmax(-1) * mask[:, None]))
-
-
-@task.bug(
-    symptom="NaN turns up now and then, where a hidden key has a high score.",
-    origin="LLMs-from-scratch, there as a step on the way",
-    fix="hide before the softmax: after it, the visible keys' weights may all be 0.",
-)
-def masked_and_divided_after_the_softmax(
-    queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor
-) -> Tensor:
-    """the mask comes after the softmax, and rows are divided by their sum, which may be 0."""
-    weights = scale(queries, keys).softmax(-1) * mask[:, None]
-    return weights / weights.sum(-1, keepdim=True) @ values
-
-
-task.bug(
-    "empty rows nan",
-    "a fully masked row is normalised like any other, by a softmax of all -inf.",
-    symptom="A query without a visible key gives NaN.",
-    origin="pytorch#103749; `nn.MultiheadAttention` with such a row",
-    fix="clear such rows before the softmax, and their weights after it.",
-)(weighed(lambda scores, mask: scores.masked_fill(~mask[:, None], -math.inf).softmax(-1)))
-
-
-@task.bug(
-    symptom="All outputs look right, and after one step all parameters are NaN.",
-    origin="found in many projects, with -inf and rows that are all masked",
-    fix="fill such rows with finite scores first: NaN that is cleared later still flows back.",
-)
-def nan_cleared_too_late(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """the NaN of a row that sees nothing is cleared after the softmax, and still flows back."""
-    added = torch.zeros(mask.shape, dtype=queries.dtype).masked_fill(~mask, -math.inf)
-    weights = (scale(queries, keys) + added[:, None]).softmax(-1)
-    return torch.where(mask[:, None], weights, 0) @ values
-
-
-task.bug(
-    "empty rows uniform",
-    "a fully masked row is filled with one finite number, and all its keys weigh the same.",
-    symptom="A query without a visible key gets the mean of all that is hidden from it.",
-    origin="Dive into Deep Learning's masked softmax",
-    fix="set the weights of hidden keys to 0 after the softmax as well.",
-)(weighed(lambda scores, mask: lowered(scores, mask[:, None]).softmax(-1)))
-
-task.bug(
-    "the first examples mask for all",
-    "the first example's mask is used for the whole batch.",
-    symptom="A batch of one is right; in larger ones the first text's mask is used for all texts.",
-    fix="keep the axis of examples: each has its own mask.",
-)(weighed(lambda scores, mask: weigh(scores, mask[:1, None])))
-
-task.bug(
-    "the first query's row for all",
-    "each example's first row is used for all of its queries, as if it were a padding mask.",
-    symptom="A mask of padding works; a causal one shows every query the first key only.",
-    origin="a common mistake: code that was written for masks of padding",
-    fix="keep the axis of queries: each has its own row.",
-)(weighed(lambda scores, mask: weigh(scores, mask[:, None, :1])))
-
-task.bug(
-    "softmax over the queries",
-    "the softmax is taken over the queries, so the weights of each key sum to 1.",
-    symptom="The weights of a query do not sum to 1: those of a key do.",
-    origin="accepted by TorchCode's judge",
-    fix="take the softmax over the last axis, the keys: `dim=-1`.",
-)(weighed(lambda scores, mask: weigh(scores, mask[:, None], dim=-2)))

@@ -1,14 +1,16 @@
 """Weights from scores, with padding left out."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 import attnbook
-from attnbook.practice import parts
+from attnbook.practice import mistakes, parts
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
+from attnbook.practice.reference_steps import finite, lowered, weigh
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -82,17 +84,6 @@ def where_visible(scores: Tensor, valid_lens: Tensor | None) -> Tensor:
     per_query = valid_lens if valid_lens.dim() == 2 else valid_lens[:, None]
     visible = torch.arange(scores.shape[-1]) < per_query[..., None]
     return (visible if scores.dim() == 3 else visible[:, None]).expand_as(scores)
-
-
-def filled(scores: Tensor, visible: Tensor) -> Tensor:
-    """Put -inf at padding, and 0 into fully masked rows."""
-    empty = ~visible.any(dim=-1, keepdim=True)
-    return scores.masked_fill(~visible, -math.inf).masked_fill(empty, 0)
-
-
-def weigh(scores: Tensor, visible: Tensor) -> Tensor:
-    """Clear fully masked rows before the softmax and after it."""
-    return filled(scores, visible).softmax(-1).masked_fill(~visible, 0)
 
 
 task.case("heads, and no lengths")(lambda: (normal(2, 3, 5, 7), None))
@@ -219,6 +210,12 @@ def test_half_precision_is_no_harder(function: Function) -> None:
 
 
 @task.test
+def test_double_precision_is_not_lost(function: Function) -> None:
+    low, high = function(torch.tensor([[[0, 1e-9]]]).double()).flatten()
+    assert low < high
+
+
+@task.test
 def test_each_head_has_its_examples_lengths(function: Function) -> None:
     weights = function(torch.zeros(2, 2, 1, 3), torch.tensor([1, 3]))
     assert (weights > 0).sum(dim=-1).flatten().tolist() == [1, 1, 3, 3]
@@ -231,102 +228,25 @@ def test_the_scores_are_not_changed(function: Function) -> None:
     assert torch.equal(scores, torch.ones(1, 2, 3))
 
 
-def _fill(scores: Tensor, valid_lens: Tensor | None, number: float) -> Tensor:
-    return scores.masked_fill(~where_visible(scores, valid_lens), number)
+def in_steps(
+    weigh: Function = weigh, mask: Function = lambda visible: visible
+) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """Correct code, of which a bug changes one step."""
+
+    def written(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
+        weights: Tensor = weigh(scores, mask(where_visible(scores, valid_lens)))
+        return weights
+
+    return written
 
 
-@task.bug(
-    symptom="A third of the attention goes to padding.",
-    origin="the book's own first draft",
-    fix="fill with -inf before the softmax: a score of 0 is an ordinary score.",
-)
-def padding_filled_with_zero(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the scores of padding are filled with 0, which is not a low score."""
-    return _fill(scores, valid_lens, 0).softmax(-1)
-
-
-@task.bug(
+task.bug(
+    "filled with minus a million",
+    "padding is filled with a number like -1e6, but a score may be even lower.",
     symptom="Where all scores are very low, padding gets all the weight.",
     origin="Dive into Deep Learning's masked softmax",
     fix="fill with -inf, which is below every score, and clear fully masked rows.",
-)
-def filled_with_minus_a_million(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding is filled with a number like -1e6, but a score may be even lower."""
-    return _fill(scores, valid_lens, -1e6).softmax(-1)
-
-
-@task.bug(
-    symptom="Training in half precision fails: a value cannot be converted without overflow.",
-    origin="the Annotated Transformer",
-    fix="fill with -inf, which every type can hold, and clear fully masked rows.",
-)
-def filled_with_minus_a_billion(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding gets -1e9, which half precision cannot hold; fully masked rows get weights, too."""
-    return _fill(scores, valid_lens, -1e9).softmax(-1)
-
-
-@task.bug(
-    symptom="An empty example attends to all of its padding, to each key equally.",
-    origin="Dive into Deep Learning's masked softmax",
-    fix="set the weights of hidden keys to 0 after the softmax as well.",
-)
-def empty_rows_uniform(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a fully masked row is filled with one finite number, and all its keys weigh the same."""
-    return _fill(scores, valid_lens, torch.finfo(scores.dtype).min).softmax(-1)
-
-
-@task.bug(
-    symptom="An empty example gives NaN.",
-    origin="pytorch#103749",
-    fix="set such a row's scores to 0 before the softmax, and its weights to 0 after it.",
-)
-def empty_rows_nan(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """a fully masked row is normalised like any other, by a softmax of all -inf."""
-    return _fill(scores, valid_lens, -math.inf).softmax(-1)
-
-
-@task.bug(
-    symptom="All outputs look right, and after one step all parameters are NaN.",
-    origin="found in many projects, with -inf and rows that are all masked",
-    fix="use `masked_fill`: no gradient flows back to what it fills; or set such rows to 0 first.",
-)
-def nan_cleared_too_late(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the NaN of a row that sees nothing is cleared after the softmax, and still flows back."""
-    visible = where_visible(scores, valid_lens)
-    added = torch.zeros_like(scores).masked_fill(~visible, -math.inf)
-    return torch.where(visible, (scores + added).softmax(-1), 0)
-
-
-@task.bug(
-    symptom="The shorter an example, the smaller its outputs.",
-    fix="hide padding before the softmax, so that it takes no share.",
-)
-def masked_after_the_softmax(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding is set to 0 after the softmax, where it has taken its share already."""
-    return scores.softmax(-1) * where_visible(scores, valid_lens)
-
-
-@task.bug(
-    symptom="NaN turns up now and then, where some padding has a high score.",
-    origin="LLMs-from-scratch, as a step",
-    fix="hide padding before the softmax: afterwards the visible weights may be rounded to 0.",
-)
-def masked_and_normalised_again(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding takes part in the softmax; the rest, which may be all 0, is normalised again."""
-    weights = scores.softmax(-1) * where_visible(scores, valid_lens)
-    return weights / weights.sum(-1, keepdim=True)
-
-
-@task.bug(
-    symptom="The model attends to padding and to nothing else.",
-    origin="tensorflow/text#894, LLMs-from-scratch#1061",
-    fix="invert the mask: fill where a key is hidden.",
-)
-def padding_alone_visible(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the mask is inverted: visible keys are hidden, and padding is visible."""
-    if valid_lens is None:
-        return scores.softmax(-1)
-    return weigh(scores, ~where_visible(scores, valid_lens))
+)(in_steps(weigh=lambda scores, visible: scores.masked_fill(~visible, -1e6).softmax(-1)))
 
 
 @task.bug(
@@ -341,28 +261,20 @@ def written_into_the_scores(scores: Tensor, valid_lens: Tensor | None = None) ->
     return scores.softmax(-1) * visible
 
 
-@task.bug(
-    symptom="Training runs for a while, then everything is NaN.",
-    origin="a notebook for Understanding Deep Learning",
-    fix="subtract each row's maximum before `exp`: it cancels, and nothing overflows.",
-)
-def no_maximum_subtracted(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """no maximum is subtracted, so that powers overflow to infinity, or all become 0."""
-    powers = scores.exp() * where_visible(scores, valid_lens)
-    return powers / powers.sum(-1, keepdim=True)
-
-
-@task.bug(
+task.bug(
+    "masked once",
+    "the mask is applied before the softmax only, and does not stop NaN that flows back.",
     symptom="All weights are right, but if a value at padding overflows, a whole row of "
     "gradients is NaN.",
     origin="a reader's answer that the judge had accepted",
     fix="apply the mask a second time, to the weights: then nothing flows back from padding.",
+)(
+    in_steps(
+        weigh=lambda scores, visible: (
+            finite(scores, visible).softmax(-1).masked_fill(~visible.any(-1, keepdim=True), 0)
+        )
+    )
 )
-def masked_once(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the mask is applied before the softmax only, and does not stop NaN that flows back."""
-    visible = where_visible(scores, valid_lens)
-    weights = filled(scores, visible).softmax(-1)
-    return weights.masked_fill(~visible.any(dim=-1, keepdim=True), 0)
 
 
 @task.bug(
@@ -375,26 +287,6 @@ def queries_normalised_without_lengths(scores: Tensor, valid_lens: Tensor | None
     if valid_lens is None:
         return scores.softmax(1)
     return weigh(scores, where_visible(scores, valid_lens))
-
-
-@task.bug(
-    symptom="Rows no longer sum to 1: the columns do.",
-    origin="accepted by TorchCode's judge",
-    fix="take the softmax over the last axis, the keys: `dim=-1`.",
-)
-def softmax_over_the_queries(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the softmax is taken over the queries."""
-    return _fill(scores, valid_lens, -math.inf).softmax(-2).nan_to_num(0)
-
-
-@task.bug(
-    symptom="Rows sum to 1.8 or to 2.5, and depend on the other examples.",
-    origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    fix="always write `dim=-1`: without it torch takes the first of three axes.",
-)
-def softmax_over_the_batch(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """the softmax is taken over the batch, as `nn.Softmax()` without `dim` does."""
-    return _fill(scores, valid_lens, -math.inf).softmax(0).nan_to_num(0)
 
 
 @task.bug(
@@ -411,26 +303,30 @@ def lengths_repeated_in_the_wrong_order(scores: Tensor, valid_lens: Tensor | Non
     return weigh(scores, where_visible(scores, valid_lens))
 
 
-@task.bug(
+task.bug(
+    "filled with the lowest number",
+    "padding is filled with the lowest finite number, and a score can be as low.",
     symptom="Rows sum to 1, except one whose scores were clamped to the lowest finite number.",
     origin="a new reader's answer, and much code that knows -inf to be dangerous",
     fix="fill with -inf, which is below every score, and clear fully masked rows.",
-)
-def filled_with_the_lowest_number(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """padding is filled with the lowest finite number, and a score can be as low."""
-    weights = _fill(scores, valid_lens, torch.finfo(scores.dtype).min).softmax(-1)
-    return weights.masked_fill(~where_visible(scores, valid_lens), 0)
+)(in_steps(weigh=lambda *both: lowered(*both).softmax(-1).masked_fill(~both[1], 0)))
 
-
-@task.bug(
+task.bug(
+    "mask added",
+    "minus infinity is added to the scores of padding, and NaN or infinity there gives NaN.",
     symptom="NaN or infinity in a text's padding makes the weights of its real words NaN.",
     origin="a new reader's answer, and code that adds a mask of 0 and -inf",
     fix="replace the scores of padding by -inf, with `masked_fill`: NaN - inf is still NaN.",
+)(
+    in_steps(
+        weigh=lambda scores, visible: (
+            (scores + finite(0 * visible.to(scores), visible)).softmax(-1).masked_fill(~visible, 0)
+        )
+    )
 )
-def mask_added(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-    """minus infinity is added to the scores of padding, and NaN or infinity there gives NaN."""
-    visible = where_visible(scores, valid_lens)
-    return (scores + filled(torch.zeros_like(scores), visible)).softmax(-1).masked_fill(~visible, 0)
+
+
+task.inherit(in_steps, mistakes.weighing, mistakes.hiding, mistakes.masking)
 
 
 # On plain lists
@@ -501,16 +397,29 @@ def masked_after_the_softmax_by_hand(scores: Row, valid_len: int) -> Row:
 
 
 @by_hand.bug(fix="leave padding out: a score of 0 is a score like any other.")
-def scores_set_to_0(scores: Row, valid_len: int) -> Row:
+def hidden_scores_set_to_zero_by_hand(scores: Row, valid_len: int) -> Row:
     """the scores of padding are set to 0, and e to the power of 0 is 1."""
     return _softmax([s if i < valid_len else 0.0 for i, s in enumerate(scores)])
 
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
-def one_key_too_many(scores: Row, valid_len: int) -> Row:
+def one_key_too_many_by_hand(scores: Row, valid_len: int) -> Row:
     """one key too many is visible, that at the index `valid_len`."""
     visible = scores[: valid_len + 1]
     return _softmax(visible) + [0.0] * (len(scores) - len(visible))
+
+
+@by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
+def one_key_too_few_by_hand(scores: Row, valid_len: int) -> Row:
+    """one key too few is visible: that at the index `valid_len - 1` is hidden."""
+    visible = scores[: max(valid_len - 1, 0)]
+    return (_softmax(visible) if visible else []) + [0.0] * (len(scores) - len(visible))
+
+
+@by_hand.bug(fix="take the softmax of `scores[:valid_len]`, and append a 0 for each other key.")
+def nothing_hidden_by_hand(scores: Row, valid_len: int) -> Row:
+    """`valid_len` is not used: all keys are visible, padding included."""
+    return _softmax(scores)
 
 
 @by_hand.bug(fix="append a 0 for each key of padding: `+ [0.0] * (len(scores) - valid_len)`.")
@@ -573,13 +482,13 @@ def never_divided(scores: Row, valid_len: int) -> Row:
 
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
-def filled_with_minus_infinity(scores: Row, valid_len: int) -> Row:
+def empty_rows_nan_by_hand(scores: Row, valid_len: int) -> Row:
     """padding is set to minus infinity, and if all is padding, -inf - -inf gives NaN."""
     return _softmax([s if i < valid_len else -math.inf for i, s in enumerate(scores)])
 
 
 @by_hand.bug(fix="leave padding out before the softmax: take the softmax of `scores[:valid_len]`.")
-def divided_once_more(scores: Row, valid_len: int) -> Row:
+def masked_and_divided_after_the_softmax_by_hand(scores: Row, valid_len: int) -> Row:
     """padding takes part in the softmax; the rest, divided by its sum, may be all 0."""
     remaining = _softmax(scores)[:valid_len]
     shares = [each / sum(remaining) if sum(remaining) else 0.0 for each in remaining]

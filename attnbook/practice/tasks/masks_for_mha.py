@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.task import Function, Task
 
@@ -129,16 +130,6 @@ def true_means_visible(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
 
 
 @task.bug(
-    symptom="Padding is hidden, but queries attend to exactly what `mask` should hide: the future.",
-    origin="Stack Overflow 62170439; SDPA's own `attn_mask` has the other meaning",
-    fix="invert `mask` as well: `~mask`.",
-)
-def attn_mask_not_turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """`attn_mask` is True where a key is visible, as SDPA takes it; the other one is right."""
-    return ~_hidden(mask, num_heads), _padding(mask, valid_lens)
-
-
-@task.bug(
     symptom="The model attends to padding only.",
     origin="Stack Overflow 62170439; a tokenizer's `attention_mask` has the other meaning",
     fix="let True mark padding: positions `>=` lengths.",
@@ -167,16 +158,6 @@ def one_mask_for_each_example(mask: Tensor, valid_lens: Tensor, num_heads: int) 
     """`attn_mask` has one mask for each example, and heads are left out."""
     del num_heads
     return ~mask, _padding(mask, valid_lens)
-
-
-@task.bug(
-    symptom="All examples of a batch are masked like the first one.",
-    origin="a common mistake: a mask of two axes is for all examples",
-    fix="keep each example's mask: `repeat_interleave` along the first axis.",
-)
-def the_first_examples_mask_for_all(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """the first example's mask is used for the whole batch."""
-    return _hidden(mask[:1].expand_as(mask), num_heads), _padding(mask, valid_lens)
 
 
 @task.bug(
@@ -209,15 +190,6 @@ def padding_taken_to_be_on_the_left(mask: Tensor, valid_lens: Tensor, num_heads:
 
 
 @task.bug(
-    symptom="With as many queries as keys the future is visible; otherwise the shapes do not fit.",
-    fix="leave the axes as they are: queries before keys.",
-)
-def queries_and_keys_exchanged(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
-    """the axes of queries and keys are exchanged in `attn_mask`."""
-    return _hidden(mask.mT, num_heads), _padding(mask, valid_lens)
-
-
-@task.bug(
     symptom="Nothing is hidden: scores of hidden keys rise by 1.",
     origin="float masks of 0 and 1 handed where they are added",
     fix="keep `attn_mask` boolean: numbers in it are added to the scores.",
@@ -236,3 +208,14 @@ def numbers_to_be_added(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two
     """`attn_mask` holds 0 and -inf, to be added, but `key_padding_mask` is boolean."""
     hidden = _hidden(mask, num_heads)
     return torch.zeros(hidden.shape).masked_fill(hidden, -math.inf), _padding(mask, valid_lens)
+
+
+task.inherit(
+    lambda **steps: (
+        lambda mask, valid_lens, num_heads: (
+            _hidden(steps["mask"](mask), num_heads),
+            _padding(mask, valid_lens),
+        )
+    ),
+    mistakes.masking,
+)

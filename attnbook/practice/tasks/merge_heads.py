@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Task
 
@@ -106,48 +107,11 @@ def test_the_callers_heads_keep_their_shape(merge_heads: Function) -> None:
 
 
 task.bug(
-    "reshaped without a swap",
-    "the heads are reshaped to the final shape without a swap, and positions are mixed.",
-    symptom="It trains, but an output holds what other positions have pooled.",
-    origin="hyunwoongko/transformer#15, when the heads are merged",
-    fix="swap heads and positions first: `heads.transpose(1, 2).flatten(2)`.",
-)(lambda heads: heads.reshape(_sizes(heads)))
-
-task.bug(
     "a view of swapped axes",
     "`view` is used to join swapped axes, which are not contiguous in memory.",
     symptom="RuntimeError: view size is not compatible with input tensor's size and stride.",
     fix="use `reshape` or `flatten`, or `contiguous()` before `view`.",
 )(lambda heads: heads.transpose(1, 2).view(_sizes(heads)))
-
-task.bug(
-    "numbers taken in turn",
-    "the heads' numbers alternate: the first number of each head, then the second of each.",
-    symptom="Weights of W_o trained elsewhere give other outputs here.",
-    fix="leave head_size last when you join: (batch, num_positions, num_heads, head_size).",
-)(lambda heads: heads.permute(0, 2, 3, 1).flatten(2))
-
-task.bug(
-    "positions swapped with numbers",
-    "positions are swapped with the numbers of a head, not with the heads.",
-    symptom="The shape is right, but positions and numbers are mixed.",
-    fix="swap axes 1 and 2, heads and positions.",
-)(lambda heads: heads.transpose(2, 3).reshape(_sizes(heads)))
-
-task.bug(
-    "positions put before the batch",
-    "positions are put before the batch, and the reshape takes them for examples.",
-    symptom="What one example gets depends on the others in its batch.",
-    origin="code for torch's default, `batch_first=False`",
-    fix="keep the batch first: swap heads and positions only.",
-)(lambda heads: heads.permute(2, 0, 1, 3).reshape(_sizes(heads)))
-
-task.bug(
-    "the last head first",
-    "each head is put in front of those before it, so the last one comes first.",
-    symptom="Merging what was split gives the numbers of a vector in another order.",
-    fix="put each head after those before it: `torch.cat([merged, head], dim=-1)`.",
-)(lambda heads: torch.cat(heads.unbind(1)[::-1], dim=-1))
 
 task.bug(
     "averaged",
@@ -176,3 +140,5 @@ task.bug(
     symptom="With a model in half precision the next matrix product raises an error about dtypes.",
     fix="leave the dtype as it is; make a new tensor with `heads.new_empty(…)`.",
 )(lambda heads: joined(heads, torch.empty(_sizes(heads))))
+
+task.inherit(lambda merge: merge, mistakes.merging)

@@ -8,8 +8,9 @@ from torch.func import functional_call
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal, with_dtype
-from attnbook.practice.reference_steps import lowered, scale
+from attnbook.practice.reference_steps import attention, visible_keys
 from attnbook.practice.task import Function, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int, Tensor | None]
@@ -72,9 +73,12 @@ task.case("one head")(lambda: _plain(heads=1, valid_lens=lengths(4, 7)))
 task.case("as many heads as examples")(
     lambda: _inputs((7, 7, 7), 3, 2, 5, 33, heads=3, valid_lens=lengths(1, 4, 2))
 )
-task.case("one query and one key")(
-    lambda: _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
-)
+
+
+@task.case("one query and one key, which scores 0")
+def _() -> Inputs:
+    queries, *others = _inputs((3, 5, 7), 2, 1, 1, 22, heads=2, valid_lens=lengths(1, 1))
+    return 0 * queries, *others  # type: ignore[return-value]  # as they were
 
 
 @task.case("padding of 1,000,000,000,000")
@@ -131,13 +135,6 @@ def of_inputs(function: Function) -> Function:
     return written
 
 
-def visible_keys(keys: Tensor, valid_lens: Tensor | None) -> Tensor:
-    """True where a key is visible to all heads and queries: (batch, 1, 1, num_keys)."""
-    if valid_lens is None:
-        return torch.ones(len(keys), 1, 1, keys.shape[1], dtype=torch.bool)
-    return (torch.arange(keys.shape[1]) < valid_lens[:, None])[:, None, None]
-
-
 def split(vectors: Tensor, num_heads: int) -> Tensor:
     """Split heads."""
     return vectors.reshape(*vectors.shape[:2], num_heads, -1).transpose(1, 2)
@@ -148,19 +145,19 @@ def merge(heads: Tensor) -> Tensor:
     return heads.transpose(1, 2).flatten(2)
 
 
-def attend_by_head(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
-    """Attend in each head; an empty row is zeros."""
-    return lowered(scale(q, k), visible).softmax(dim=-1).masked_fill(~visible, 0) @ v
+attend_by_head = attention()
 
 
 def in_steps(
     weights: Function = lambda *matrices: matrices,
     project: Function = linear,
     split: Function = split,
-    attend: Function = attend_by_head,
+    attend: Function | None = None,
     merge: Function = merge,
+    **steps: Function,
 ) -> Function:
     """Correct code, of which a bug changes one step."""
+    of_heads = attend or attention(**steps)
 
     @of_inputs
     def written(*inputs: *Inputs) -> Tensor:
@@ -168,7 +165,8 @@ def in_steps(
         W_q, W_k, W_v, W_o = weights(*matrices)
         pairs = ((queries, W_q), (keys, W_k), (values, W_v))
         q, k, v = (split(project(vectors, weight), num_heads) for vectors, weight in pairs)
-        output: Tensor = project(merge(attend(q, k, v, visible_keys(keys, valid_lens))), W_o)
+        visible = visible_keys(valid_lens, keys.mT)[:, None]
+        output: Tensor = project(merge(of_heads(q, k, v, visible)), W_o)
         return output
 
     return written
@@ -190,7 +188,7 @@ def the_package(*inputs: *Inputs) -> Tensor:
 @of_inputs
 def head_by_head(*inputs: *Inputs) -> Tensor:
     queries, keys, values, W_q, W_k, W_v, W_o, num_heads, valid_lens = inputs
-    visible = visible_keys(keys, valid_lens)[:, 0]
+    visible = visible_keys(valid_lens, keys.mT)
     size = len(W_o) // num_heads
     output = queries.new_zeros(*queries.shape[:2], len(W_o))
     for start in range(0, len(W_o), size):
@@ -229,7 +227,7 @@ def matrices_for_each_head(*inputs: *Inputs) -> Tensor:
     pairs = ((queries, W_q), (keys, W_k), (values, W_v))
     # (batch, 1, positions, size) @ (heads, size, head_size): every pair at once
     q, k, v = (x[:, None] @ W.reshape(num_heads, -1, W.shape[1]).mT for x, W in pairs)
-    heads = attend_by_head(q, k, v, visible_keys(keys, valid_lens))
+    heads = attend_by_head(q, k, v, visible_keys(valid_lens, keys.mT)[:, None])
     return (heads @ W_o.T.reshape(num_heads, -1, len(W_o))).sum(dim=1)
 
 
@@ -301,57 +299,27 @@ def test_lengths_hold_in_every_head(attention: Function) -> None:
 @task.test
 def test_a_fully_masked_example_gets_zeros(attention: Function) -> None:
     ones = torch.ones(2, 3, 4)
-    output = _call(attention, ones, ones, ones, valid_lens=torch.tensor([0, 3]))
+    queries = ones.clone().requires_grad_()
+    output = _call(attention, queries, ones, ones, valid_lens=torch.tensor([0, 3]))
     assert (output[0] == 0).all()
+    (flow,) = torch.autograd.grad(output.sum(), queries)
+    assert flow.isfinite().all()
 
 
-def split_by_reshape(vectors: Tensor, num_heads: int) -> Tensor:
-    """Split heads without a swap of axes: the bug."""
-    return vectors.reshape(len(vectors), num_heads, vectors.shape[1], -1)
+@task.test
+def test_padding_weighs_nothing_however_low_the_scores_are(attention: Function) -> None:
+    queries, keys = torch.full((1, 1, 2), 200.0), torch.tensor([[[-100.0, -100], [0, 0]]])
+    output = _call(attention, queries, keys, keys + 1, valid_lens=torch.tensor([1]))
+    assert torch.allclose(output, torch.tensor(-99.0))
 
 
-def merge_by_reshape(heads: Tensor) -> Tensor:
-    """Merge heads without a swap of axes: the bug."""
-    return heads.reshape(len(heads), heads.shape[2], -1)
+@task.test
+def test_double_precision_is_not_lost(attention: Function) -> None:
+    one = torch.ones(1, 1, 1).double()
+    keys, values = torch.tensor([[[0], [1e-9]]]).double(), torch.tensor([[[-1.0], [1]]]).double()
+    same = one[0]
+    assert attention(one, keys, values, same, same, same, same, 1) > 1e-10
 
-
-task.bug(
-    "scaled by the whole width",
-    "scores are divided by √num_hiddens, the width of all heads together.",
-    symptom="The weights are flatter than they should be, and even flatter with more heads.",
-    origin="bert_language_understanding#9",
-    fix="divide by the root of head_size: a score is the sum of head_size products.",
-)(in_steps(attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[1]), *rest)))
-
-task.bug(
-    "not scaled",
-    "scores are not divided by √head_size.",
-    symptom="Each head attends to almost one key only, and even more so with larger heads.",
-    fix="divide the scores of a head by the root of head_size, before the softmax.",
-)(in_steps(attend=lambda q, *rest: attend_by_head(q * math.sqrt(q.shape[-1]), *rest)))
-
-task.bug(
-    "root forgotten",
-    "scores are divided by head_size, without the root.",
-    symptom="All weights are nearly equal, and even more so with larger heads.",
-    fix="take the root of head_size.",
-)(in_steps(attend=lambda q, *rest: attend_by_head(q / math.sqrt(q.shape[-1]), *rest)))
-
-task.bug(
-    "split by a reshape",
-    "heads are split by one reshape, without a swap of axes, so that positions are mixed.",
-    symptom="It trains, but a head gets some positions in full and others not at all.",
-    origin="hyunwoongko/transformer#15",
-    fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
-)(in_steps(split=split_by_reshape))
-
-task.bug(
-    "merged by a reshape",
-    "heads are merged by one reshape, without a swap of axes.",
-    symptom="It trains, but an output holds what other queries have pooled.",
-    origin="hyunwoongko/transformer#15, when the heads are merged",
-    fix="swap heads and queries before the reshape: `heads.transpose(1, 2).flatten(2)`.",
-)(in_steps(merge=merge_by_reshape))
 
 task.bug(
     "split and merged by reshapes",
@@ -360,7 +328,12 @@ task.bug(
     origin="hyunwoongko/transformer#15",
     fix="swap positions and heads with `transpose(1, 2)`, after the first reshape and before "
     "the last one.",
-)(in_steps(split=split_by_reshape, merge=merge_by_reshape))
+)(
+    in_steps(
+        split=mistakes.splitting.bugs["split by a reshape"].function,
+        merge=mistakes.merging.bugs["merged by a reshape"].function,
+    )
+)
 
 task.bug(
     "without an output projection",
@@ -391,14 +364,6 @@ task.bug(
     fix="transpose: `vectors @ W.T`, as `nn.Linear` does.",
 )(in_steps(project=torch.matmul))
 
-task.bug(
-    "softmax over the heads",
-    "the softmax is taken over the heads.",
-    symptom="A query's weights do not sum to 1 within a head.",
-    origin="a common mistake: `softmax(dim=1)`, left from before there were heads",
-    fix="take the softmax over the keys: `dim=-1`.",
-)(in_steps(attend=lambda q, k, v, mask: scale(q, k).softmax(1).masked_fill(~mask, 0) @ v))
-
 
 def _attend_over_the_batch(q: Tensor, k: Tensor, v: Tensor, visible: Tensor) -> Tensor:
     q, k, v = (each.transpose(0, 2) for each in (q, k, v))
@@ -414,23 +379,16 @@ task.bug(
 )(in_steps(attend=_attend_over_the_batch))
 
 task.bug(
-    "padding not hidden",
-    "valid_lens is never used.",
-    symptom="Outputs change with what is in the padding.",
-    fix="hide the keys from valid_lens on, in every head.",
-)(in_steps(attend=lambda q, k, v, mask: attend_by_head(q, k, v, torch.ones_like(mask))))
-
-task.bug(
     "lengths tiled",
     "heads are folded into the batch, and lengths are tiled: a, b, a, b, instead of a, a, b, b.",
     symptom="Some heads attend to padding, and others to too few keys.",
     fix="use `repeat_interleave(num_heads)`: the heads of one example are together.",
 )(_folded(lambda mask, heads: mask.repeat(heads, 1, 1)))
 
-task.bug(
-    "an empty row pools padding",
-    "all padding gets the same finite score, so a fully masked row attends to it evenly.",
-    symptom="An empty example's output is the mean of its padding.",
-    origin="Dive into Deep Learning's masked softmax",
-    fix="clear the weights of padding after the softmax.",
-)(in_steps(attend=lambda q, k, v, visible: lowered(scale(q, k), visible).softmax(dim=-1) @ v))
+task.inherit(
+    in_steps,
+    *mistakes.ATTENTION,
+    mistakes.splitting,
+    mistakes.merging,
+    without=(*mistakes.OF_ROWS, "root of the value size"),
+)

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task
@@ -133,6 +134,12 @@ def test_a_key_far_above_the_others_takes_all_wherever_it_is(online_softmax: Fun
         assert torch.allclose(online_softmax(scores, _VALUES, block_size), _VALUES)
 
 
+@task.test
+def test_double_precision_is_not_lost(online_softmax: Function) -> None:
+    scores, values = torch.tensor([[[0, 1e-9]]]).double(), torch.tensor([[[-1.0], [1]]]).double()
+    assert online_softmax(scores, values, 1) > 1e-10
+
+
 def walking(correct_sum: bool = True, correct_weighted: bool = True, sign: int = 1) -> Function:
     """Carry the sums from block to block; a bug leaves one uncorrected, or changes the sign."""
 
@@ -223,14 +230,6 @@ def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
 
 
 task.bug(
-    "no maximum",
-    "the highest score is not subtracted, and exp overflows.",
-    symptom="The output is NaN where scores are high.",
-    origin="Understanding Deep Learning's notebook on self-attention",
-    fix="subtract the highest score so far before you take exp.",
-)(subtracting(lambda _scores, _size: 0))
-
-task.bug(
     "the maximum begins at 0",
     "the highest score begins at 0, so that the powers of very low scores are all 0.",
     symptom="The output is NaN where all scores are very low.",
@@ -268,6 +267,17 @@ task.bug(
     symptom="The output is NaN where a later block has far higher scores.",
     fix="raise the highest score so far to each block's highest, where that is higher.",
 )(subtracting(lambda scores, size: scores[..., :size].amax(-1, keepdim=True)))
+
+
+def in_steps(weigh: Function) -> Function:
+    def written(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
+        output: Tensor = weigh(scores) @ values
+        return output
+
+    return written
+
+
+task.inherit(in_steps, mistakes.weighing, without=mistakes.OF_HEADS)
 
 
 # On plain lists

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal
-from attnbook.practice.reference_steps import rotated
+from attnbook.practice.reference_steps import angles_of, rotated
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -52,18 +53,11 @@ task.case("6 examples of 9 heads and 70 components")(
 )
 
 
-def angles_of(positions: Tensor, size: int, base: float, of: int | None = None) -> Tensor:
-    """The angle of each pair, with an axis for heads, in double precision."""
-    exponents = torch.arange(0, size, 2).double() / (of or size)
-    return positions.double()[:, None, :, None] / base**exponents
-
-
-def turn(vectors: Tensor, angles: Tensor) -> Tensor:
+def turn_first(vectors: Tensor, angles: Tensor, turn: Function = rotated) -> Tensor:
     """Turn the first components, as many as two for each angle."""
     half = angles.shape[-1]
     a, b, rest = vectors.double().tensor_split([half, 2 * half], dim=-1)
-    pair = rotated(a, b, angles.cos(), angles.sin())
-    return torch.cat([*pair, rest], dim=-1).to(vectors.dtype)
+    return torch.cat([*turn(a, b, angles[:, None]), rest], dim=-1).to(vectors.dtype)
 
 
 @task.solution("it is the book's own.")
@@ -73,14 +67,14 @@ def the_package(vectors: Tensor, positions: Tensor, size: int, base: float) -> T
 
 @task.solution("the first `size` components are cut into two halves; one angle turns each pair.")
 def two_halves(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    return turn(vectors, angles_of(positions, size, base))
+    return turn_first(vectors, angles_of(positions, size, base))
 
 
 @task.solution(
     "turned by 90°, a pair a, b is -b, a; the result is one · cos t plus the other · sin t."
 )
 def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    angles = angles_of(positions, size, base).repeat(1, 1, 1, 2)
+    angles = angles_of(positions, size, base)[:, None].repeat(1, 1, 1, 2)
     first, second = vectors[..., :size].double().chunk(2, dim=-1)
     ahead = torch.cat([-second, first], dim=-1)
     turned = vectors[..., :size] * angles.cos() + ahead * angles.sin()
@@ -89,11 +83,11 @@ def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor, size: int, base: fl
 
 @task.solution("the result is a copy whose pairs are turned one after another.")
 def pair_by_pair(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    angles, turned = angles_of(positions, size, base), vectors.clone()
+    angles, turned = angles_of(positions, size, base)[:, None], vectors.clone()
     for pair in range(size // 2):
         pairs = [pair, pair + size // 2]
         a, b = vectors[..., pairs].double().unbind(-1)
-        new = rotated(a, b, angles[..., pair].cos(), angles[..., pair].sin())
+        new = rotated(a, b, angles[..., pair])
         turned[..., pairs] = torch.stack(new, dim=-1).to(vectors.dtype)
     return turned
 
@@ -131,8 +125,15 @@ def test_a_far_position_turns_exactly(partial_rotary: Function) -> None:
 
 def turned_by(angles: Function) -> Function:
     """Correct code, of which a bug changes the angles."""
-    return lambda vectors, positions, size, base: turn(
+    return lambda vectors, positions, size, base: turn_first(
         vectors, angles(vectors, positions, size, base)
+    )
+
+
+def in_steps(angles: Function = angles_of, turn: Function = rotated) -> Function:
+    """Correct code, of which a bug changes one step."""
+    return lambda vectors, positions, size, base: turn_first(
+        vectors, angles(positions, size, base), turn
     )
 
 
@@ -154,7 +155,7 @@ def the_last_components_turned(
 ) -> Tensor:
     """the last `size` components are turned, and the first stay."""
     first, last = vectors.tensor_split([-size], dim=-1)
-    return torch.cat([first, turn(last, angles_of(positions, size, base))], dim=-1)
+    return torch.cat([first, turn_first(last, angles_of(positions, size, base))], dim=-1)
 
 
 task.bug(
@@ -162,7 +163,11 @@ task.bug(
     "the exponents are divided by the size of the head, not by that of the turned part.",
     symptom="A published model attends to other distances than it has learned.",
     fix="divide the exponents by `size`, not by the size of the head.",
-)(turned_by(lambda x, positions, size, base: angles_of(positions, size, base, of=x.shape[-1])))
+)(
+    turned_by(
+        lambda x, positions, size, base: angles_of(positions, size, base ** (size / x.shape[-1]))
+    )
+)
 
 task.bug(
     "always the usual base",
@@ -188,19 +193,12 @@ def neighbours_paired(vectors: Tensor, positions: Tensor, size: int, base: float
 def halves_of_the_whole_head(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
     """component i is paired with i + head_size/2, which may be outside of the turned part."""
     half, pairs = vectors.shape[-1] // 2, size // 2
-    angles, turned = angles_of(positions, size, base), vectors.clone()
+    angles, turned = angles_of(positions, size, base)[:, None], vectors.clone()
     a, b = vectors[..., :pairs].double(), vectors[..., half : half + pairs].double()
-    new = rotated(a, b, angles.cos(), angles.sin())
+    new = rotated(a, b, angles)
     turned[..., :pairs], turned[..., half : half + pairs] = (x.to(vectors.dtype) for x in new)
     return turned
 
-
-task.bug(
-    "counted from zero",
-    "the given positions are not used: all vectors are counted from 0, padding included.",
-    symptom="It trains well, and writes nonsense as soon as a cache is used.",
-    fix="use the positions that are given: padding does not count, and a cache does.",
-)(turned_by(lambda x, p, *rest: angles_of(torch.arange(x.shape[2]).expand_as(p), *rest)))
 
 task.bug(
     "positions of the first example",
@@ -209,26 +207,4 @@ task.bug(
     fix="give the angles the shape (batch, 1, num_positions, size/2).",
 )(turned_by(lambda _, p, *rest: angles_of(p[:1].expand_as(p), *rest)))
 
-
-@task.bug(
-    symptom="Scores depend on where two words are, not only on how far apart they are.",
-    fix="the first number of each pair becomes a · cos t - b · sin t.",
-)
-def both_signs_positive(vectors: Tensor, positions: Tensor, size: int, base: float) -> Tensor:
-    """the minus of a · cos t - b · sin t is missing."""
-    angles = angles_of(positions, size, base)
-    a, b, rest = vectors.double().tensor_split([size // 2, size], dim=-1)
-    cos, sin = angles.cos(), angles.sin()
-    return torch.cat([a * cos + b * sin, a * sin + b * cos, rest], dim=-1).to(vectors.dtype)
-
-
-@task.bug(
-    symptom="Far from the beginning, equal distances give unequal scores.",
-    fix="use `.double()` for positions and speeds, and convert only the result to a smaller dtype.",
-)
-def angles_in_single_precision(
-    vectors: Tensor, positions: Tensor, size: int, base: float
-) -> Tensor:
-    """the angles are computed in single precision: seven digits are too few for large angles."""
-    speeds = base ** -(torch.arange(0, size, 2) / size)
-    return turn(vectors, positions[:, None, :, None] * speeds)
+task.inherit(in_steps, mistakes.turning, mistakes.angles)

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal
-from attnbook.practice.reference_steps import rotated
+from attnbook.practice.reference_steps import angles_of, rotated
 from attnbook.practice.task import Function, Law, Task
 
 
@@ -68,11 +69,6 @@ task.case("6 examples of 131 positions, 9 heads, 70 numbers")(
 )
 
 
-def angles_of(positions: Tensor, size: int) -> Tensor:
-    """The angle of each pair, (num_positions, size / 2), in double precision."""
-    return positions.double()[:, None] / 10000 ** (torch.arange(0, size, 2).double() / size)
-
-
 def joined(*numbers: Tensor, like: Tensor) -> Tensor:
     """Put the numbers of pairs side by side, in the dtype of the vectors."""
     return torch.stack(numbers, dim=-1).flatten(-2).to(like.dtype)
@@ -109,7 +105,7 @@ def pair_by_pair(vectors: Tensor, positions: Tensor) -> Tensor:
     numbers: list[Tensor] = []
     for pair in range(vectors.shape[-1] // 2):
         a, b = vectors[..., 2 * pair].double(), vectors[..., 2 * pair + 1].double()
-        numbers += rotated(a, b, angles[:, pair].cos(), angles[:, pair].sin())
+        numbers += rotated(a, b, angles[:, pair])
     return torch.stack(numbers, dim=-1).to(vectors.dtype)
 
 
@@ -163,36 +159,14 @@ def test_a_far_position_turns_exactly(turn: Function) -> None:
     assert abs(turned.flatten()[2].item() - math.cos(100_003 / 10000 ** (2 / 10))) < 1e-5
 
 
-def turned_by(
-    angles: Function = angles_of, cos: Function = torch.cos, sin: Function = torch.sin
-) -> Function:
-    """Correct code, of which a bug changes the angles, or what is taken of them."""
+def in_steps(angles: Function = angles_of, turn: Function = rotated) -> Function:
+    """Correct code, of which a bug changes one step."""
 
     def turned(vectors: Tensor, positions: Tensor) -> Tensor:
         a, b = vectors.double()[..., 0::2], vectors.double()[..., 1::2]
-        by = angles(positions, vectors.shape[-1])
-        return joined(*rotated(a, b, cos(by), sin(by)), like=vectors)
+        return joined(*turn(a, b, angles(positions, vectors.shape[-1], 10_000.0)), like=vectors)
 
     return turned
-
-
-@task.bug(
-    symptom="Shuffled words get the same answer.",
-    origin="accepted by TorchCode's judge",
-    fix="turn each pair by its angle.",
-)
-def not_turned_at_all(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the vectors are returned unchanged."""
-    return vectors.clone()
-
-
-task.bug(
-    "one speed for all pairs",
-    "all pairs are turned by the position itself, the angle of the first pair.",
-    symptom="Positions that are about 6 apart look the same.",
-    origin="accepted by TorchCode's judge",
-    fix="divide positions by 10000^(2i/size), which grows from pair to pair.",
-)(turned_by(lambda positions, _size: positions.double()[:, None]))
 
 
 @task.bug(
@@ -202,9 +176,10 @@ task.bug(
 )
 def halves_paired(vectors: Tensor, positions: Tensor) -> Tensor:
     """number i is paired with number i + size/2, where the task pairs neighbours."""
-    angles = angles_of(positions, vectors.shape[-1])
     a, b = vectors.double().chunk(2, dim=-1)
-    return torch.cat(rotated(a, b, angles.cos(), angles.sin()), dim=-1).to(vectors.dtype)
+    return torch.cat(rotated(a, b, angles_of(positions, vectors.shape[-1])), dim=-1).to(
+        vectors.dtype
+    )
 
 
 @task.bug(
@@ -218,41 +193,6 @@ def halves_turned_by_the_angles_of_neighbours(vectors: Tensor, positions: Tensor
     first, second = vectors.double().chunk(2, dim=-1)
     ahead = torch.cat([-second, first], dim=-1)
     return (vectors * angles.cos() + ahead * angles.sin()).to(vectors.dtype)
-
-
-task.bug(
-    "turned the other way",
-    "the signs of the sines are exchanged, and every pair is turned the other way.",
-    symptom="Queries that are turned here do not match keys that are turned by another library.",
-    fix="the first number becomes a · cos t - b · sin t, and the second a · sin t + b · cos t.",
-)(turned_by(lambda positions, size: -angles_of(positions, size)))
-
-
-@task.bug(
-    symptom="Vectors change their lengths a little.",
-    fix="keep both old numbers until both new ones are made.",
-)
-def the_first_overwritten_too_soon(vectors: Tensor, positions: Tensor) -> Tensor:
-    """the first of each pair is overwritten before the second is computed from it."""
-    angles, turned = angles_of(positions, vectors.shape[-1]), vectors.double()
-    b, cos, sin = turned[..., 1::2], angles.cos(), angles.sin()
-    a = turned[..., 0::2] * cos - b * sin
-    return joined(a, a * sin + b * cos, like=vectors)
-
-
-task.bug(
-    "sine and cosine exchanged",
-    "the sine is where the cosine should be, and the cosine where the sine should be.",
-    symptom="Vectors at position 0, which should not turn, are turned by 90°.",
-    fix="multiply each number itself by the cosine, and the other one of its pair by the sine.",
-)(turned_by(cos=torch.sin, sin=torch.cos))
-
-task.bug(
-    "counted from zero",
-    "the given positions are not used: the vectors are assumed to be at 0, 1, 2 and so on.",
-    symptom="It trains well, and writes nonsense as soon as a cache is used.",
-    fix="use the positions that are given; queries after a cache do not begin at 0.",
-)(turned_by(lambda positions, size: angles_of(torch.arange(len(positions)), size)))
 
 
 @task.bug(
@@ -271,7 +211,7 @@ task.bug(
     symptom="Heads are distinguished, but positions are not.",
     origin="a common mistake: code for (batch, num_positions, num_heads, size)",
     fix="let the angles vary along axis 2, that of positions.",
-)(turned_by(lambda positions, size: angles_of(positions, size)[:, None]))
+)(in_steps(lambda *inputs: angles_of(*inputs)[:, None]))
 
 
 @task.bug(
@@ -281,13 +221,8 @@ task.bug(
 def left_in_single_precision(vectors: Tensor, positions: Tensor) -> Tensor:
     """half-precision vectors come back in single precision, that of the sines and cosines."""
     wide = torch.promote_types(vectors.dtype, torch.float32)
-    turned: Tensor = turned_by()(vectors.to(wide), positions)
+    turned: Tensor = in_steps()(vectors.to(wide), positions)
     return turned
 
 
-task.bug(
-    "angles in single precision",
-    "the angles are computed in single precision: seven digits are too few for large angles.",
-    symptom="Far from the beginning, equal distances give unequal scores.",
-    fix="use `.double()` for positions and speeds, and convert only cosines and sines.",
-)(turned_by(lambda p, size: p[:, None] * 10000 ** -(torch.arange(0, size, 2) / size)))
+task.inherit(in_steps, mistakes.turning, mistakes.angles)

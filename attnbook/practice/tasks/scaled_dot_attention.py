@@ -7,9 +7,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.reference_steps import fill, scale, weigh, where_padding
+from attnbook.practice.reference_steps import attention, visible_keys, weigh
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, ...]
@@ -153,7 +154,8 @@ def by_fourth_roots(
 ) -> Tensor:
     root = queries.shape[-1] ** 0.25
     scores = torch.einsum("bqd,bkd->bqk", queries / root, keys / root)
-    return torch.einsum("bqk,bkv->bqv", weigh(scores, valid_lens), values)
+    weights = weigh(scores, visible_keys(valid_lens, scores))
+    return torch.einsum("bqk,bkv->bqv", weights, values)
 
 
 @task.test
@@ -183,8 +185,18 @@ def test_padding_changes_nothing(function: Function) -> None:
 
 @task.test
 def test_a_fully_masked_example_gets_zeros(function: Function) -> None:
-    output = function(normal(1, 3, 7), normal(1, 5, 7), normal(1, 5, 11), lengths(0))
-    assert (output == 0).all()
+    queries = normal(2, 3, 7).requires_grad_()
+    output = function(queries, normal(2, 5, 7), normal(2, 5, 11), lengths(0, 5))
+    assert (output[0] == 0).all()
+    assert (output[1] != 0).all()
+    (flow,) = torch.autograd.grad(output.sum(), queries)
+    assert flow.isfinite().all()
+
+
+@task.test
+def test_double_precision_is_not_lost(function: Function) -> None:
+    keys, values = torch.tensor([[[0], [1e-9]]]).double(), torch.tensor([[[-1.0], [1]]]).double()
+    assert function(torch.ones(1, 1, 1).double(), keys, values) > 1e-10
 
 
 @task.test
@@ -195,173 +207,37 @@ def test_padding_weighs_nothing_however_low_the_scores_are(function: Function) -
     assert torch.allclose(output, torch.tensor(3.0))
 
 
-def in_steps(score: Function = scale, weigh: Function = weigh) -> Function:
+def in_steps(**steps: Function) -> Function:
     """Correct code, of which a bug changes one step."""
+    attend = attention(**steps)
 
     def written(
         queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
     ) -> Tensor:
-        output: Tensor = weigh(score(queries, keys), valid_lens) @ values
+        output: Tensor = attend(queries, keys, values, visible_keys(valid_lens, keys.mT))
         return output
 
     return written
 
 
 task.bug(
-    "no scaling",
-    "the scores are not divided by √query_size.",
-    symptom="The weights are nearly 0 and 1, the more so the longer the vectors are.",
-    origin="a common mistake; in this book the weights' entropy falls to 0.03 of 1 at size 1024",
-    fix="divide the scores by `math.sqrt(queries.shape[-1])` before the softmax.",
-)(in_steps(score=lambda queries, keys: queries @ keys.mT))
-
-task.bug(
-    "division by the size",
-    "the scores are divided by query_size, without the root.",
-    symptom="All weights are nearly equal, the more so the longer the vectors are.",
-    fix="take the root: divide by `math.sqrt(queries.shape[-1])`.",
-)(in_steps(score=lambda queries, keys: queries @ keys.mT / queries.shape[-1]))
-
-task.bug(
-    "multiplied by the root",
-    "the scores are multiplied by √query_size, where they should be divided.",
-    symptom="Each query's output is nearly one of the values, and the others hardly count.",
-    fix="divide by the root: `scores / math.sqrt(…)`, not `scores * math.sqrt(…)`.",
-)(in_steps(score=lambda queries, keys: queries @ keys.mT * math.sqrt(queries.shape[-1])))
-
-task.bug(
-    "root of the number of keys",
-    "the number of keys is under the root, where a query's size belongs.",
-    symptom="Longer sentences give flatter weights.",
-    origin="threads such as bert_language_understanding#9 ask which size d is",
-    fix="take the size of a query, `queries.shape[-1]`; `shape[1]` of the keys is their number.",
-)(in_steps(score=lambda queries, keys: queries @ keys.mT / math.sqrt(keys.shape[1])))
-
-
-@task.bug(
-    symptom="Where value_size changes, the weights change, though queries and keys stay the same.",
-    origin="threads such as bert_language_understanding#9 ask which size d is",
-    fix="take the size of a query, `queries.shape[-1]`: values have no part in the scores.",
-)
-def root_of_the_value_size(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """value_size is under the root, where query_size belongs."""
-    return weigh(queries @ keys.mT / math.sqrt(values.shape[-1]), valid_lens) @ values
-
-
-@task.bug(
+    "scaled after the softmax",
+    "the weights are divided by √query_size, where the scores should be.",
     symptom="The weights do not sum to 1, and the longer the vectors are, the smaller the output.",
     fix="divide the scores, before the softmax.",
+)(
+    in_steps(
+        score=lambda queries, keys, _values: queries @ keys.mT,
+        pool=lambda weights, values, keys: weights / math.sqrt(keys.shape[-1]) @ values,
+    )
 )
-def scaled_after_the_softmax(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the weights are divided by √query_size, where the scores should be."""
-    return weigh(queries @ keys.mT, valid_lens) / math.sqrt(queries.shape[-1]) @ values
 
 
-task.bug(
-    "cosine in place of the product",
-    "queries and keys are normalised to length 1 first, so that only angles count.",
-    symptom="A key twice as long gets no more attention.",
-    fix="take the dot product as it is: the length of a query or a key counts.",
-)(in_steps(score=lambda *both: scale(*(F.normalize(vectors, dim=-1) for vectors in both))))
-
-
-@task.bug(
-    symptom="The output holds keys, or has their size.",
-    fix="multiply the weights by `values`: keys are only used for the scores.",
+task.inherit(
+    in_steps,
+    *mistakes.ATTENTION,
+    without=(*mistakes.OF_HEADS, *mistakes.OF_ROWS),
 )
-def keys_are_pooled(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """the average is taken of the keys, and the values are never used."""
-    del values
-    return weigh(scale(queries, keys), valid_lens) @ keys
-
-
-task.bug(
-    "softmax over the queries",
-    "the softmax is taken over the queries, so that the weights of each key sum to 1.",
-    symptom="A single query gives every key the weight 1.",
-    origin="the book's own first draft, without lengths; accepted by TorchCode's judge",
-    fix="take the softmax over the keys, the last axis: `dim=-1`.",
-)(in_steps(weigh=lambda scores, lens: fill(scores.softmax(1), lens, 0)))
-
-task.bug(
-    "padding is seen",
-    "`valid_lens` is never used, so padding takes part.",
-    symptom="More padding in the batch changes the output.",
-    fix="fill the scores of padding with -inf before the softmax.",
-)(in_steps(weigh=lambda scores, _lens: scores.softmax(-1)))
-
-task.bug(
-    "masked after the softmax",
-    "padding is set to 0 after the softmax, so the weights that are left sum to less than 1.",
-    symptom="The more padding there is, the smaller is the output.",
-    fix="mask the scores, before the softmax, so that the visible keys share the whole weight.",
-)(in_steps(weigh=lambda scores, lens: fill(scores.softmax(-1), lens, 0)))
-
-task.bug(
-    "nothing seen is nan",
-    "padding is filled with -inf, and an example that is all padding is not handled.",
-    symptom="One example of the batch is empty, and its output is NaN.",
-    origin="pytorch#103749 and ten more threads",
-    fix="set fully masked rows to 0: where every score is -inf, the softmax is 0/0.",
-)(in_steps(weigh=lambda scores, lens: fill(scores, lens, -math.inf).softmax(-1)))
-
-task.bug(
-    "nothing seen is an average",
-    "padding is filled with a low number such as -1e6; where all are padding, they are visible.",
-    symptom="One example of the batch is empty, and its output is the average of its padding.",
-    origin="Dive into Deep Learning and its descendants",
-    fix="set fully masked rows to 0: equal scores share the weight, however low they are.",
-)(in_steps(weigh=lambda scores, lens: fill(scores, lens, -1e6).softmax(-1)))
-
-task.bug(
-    "one key of padding is seen",
-    "one key too many is seen: the position is compared with the length by `>`, not by `>=`.",
-    symptom="In each example, a little attention goes to the first key of its padding.",
-    fix="positions count from 0: a key is padding if its position is at least the length, `>=`.",
-)(in_steps(weigh=lambda scores, lens: weigh(scores, None if lens is None else lens + 1)))
-
-task.bug(
-    "the last key is hidden",
-    "one key too few is seen.",
-    symptom="No query attends to the last word of a sentence.",
-    fix="positions count from 0, so the last visible key is at the length minus 1.",
-)(in_steps(weigh=lambda scores, lens: weigh(scores, None if lens is None else lens - 1)))
-
-task.bug(
-    "padding scores zero",
-    "the scores of padding are set to 0, which is not a low score.",
-    symptom="A third of the attention goes to padding.",
-    origin="the book's own first draft",
-    fix="fill with a number below every score, -inf, and not with 0.",
-)(in_steps(weigh=lambda scores, lens: fill(scores, lens, 0).softmax(-1)))
-
-task.bug(
-    "keys not transposed",
-    "the keys are not transposed, so that rows of queries are multiplied by columns of keys.",
-    symptom="The product of queries and keys raises an error, unless num_keys equals query_size.",
-    origin="a new reader's first try",
-    fix="swap the last two axes of the keys first: `queries @ keys.mT`.",
-)(in_steps(score=lambda queries, keys: queries @ keys / math.sqrt(queries.shape[-1])))
-
-
-@task.bug(
-    symptom="Where all scores are very low, padding takes all the weight.",
-    origin="older releases of transformers, which add -10,000 at padding",
-    fix="fill with `-inf`, or with the lowest number of the dtype.",
-)
-def padding_scores_minus_10_000(
-    queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None
-) -> Tensor:
-    """padding gets a score of -10,000, and some visible keys score less."""
-    padding = where_padding(scale(queries, keys), valid_lens)
-    weights = scale(queries, keys).masked_fill(padding, -10_000).softmax(-1)
-    return weights.masked_fill(padding.all(-1, keepdim=True), 0) @ values
 
 
 # On plain lists
@@ -457,15 +333,21 @@ def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
 
 
 @by_hand.bug(fix="divide each score by `math.sqrt(len(query))` before the softmax.")
-def no_scaling_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+def not_scaled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores are not divided by the root of the query's size."""
     return _pool(_softmax([_dot(query, key) for key in keys]), values)
 
 
 @by_hand.bug(fix="take the root: divide by `math.sqrt(len(query))`.")
-def division_by_the_size_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+def root_forgotten_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores are divided by the query's size, without the root."""
     return _pool(_softmax([_dot(query, key) / len(query) for key in keys]), values)
+
+
+@by_hand.bug(fix="divide by the root: `/ math.sqrt(len(query))`, not `* math.sqrt(…)`.")
+def multiplied_by_the_root_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
+    scores = [_dot(query, key) * math.sqrt(len(query)) for key in keys]
+    return _pool(_softmax(scores), values)
 
 
 @by_hand.bug(
@@ -560,7 +442,7 @@ def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
 
 
 @by_hand.bug(fix="divide by the root of the query's size: `math.sqrt(len(query))`.")
-def root_of_the_values_size(query: Row, keys: Rows, values: Rows) -> Row:
+def root_of_the_value_size_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     """scores are divided by the root of the values' size, where the query's belongs."""
     scores = [_dot(query, key) / math.sqrt(len(values[0])) for key in keys]
     return _pool(_softmax(scores), values)

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
@@ -122,6 +123,12 @@ def test_equal_scores_share_equally_however_high(function: Function) -> None:
 
 
 @task.test
+def test_double_precision_is_not_lost(function: Function) -> None:
+    low, high = function(torch.tensor([[[0, 1e-9]]]).double()).flatten()
+    assert low < high
+
+
+@task.test
 def test_the_scores_are_not_changed(function: Function) -> None:
     scores = torch.ones(1, 2, 3)
     function(scores)
@@ -129,35 +136,11 @@ def test_the_scores_are_not_changed(function: Function) -> None:
 
 
 task.bug(
-    "softmax over the queries",
-    "the sum runs over the queries, not over the keys.",
-    symptom="Rows of weights do not sum to 1; with one query all weights are 1.",
-    origin="the book's own first draft, where there are no lengths",
-    fix="take the softmax over the last axis, the keys: `dim=-1`.",
-)(lambda scores: scores.softmax(dim=1))
-
-task.bug(
-    "softmax over the batch",
-    "the sum runs over the batch, as for `nn.Softmax()` without `dim` on three axes.",
-    symptom="Rows do not sum to 1, and an example's weights change with the other examples.",
-    origin="the book's own first draft, by `nn.Softmax()` without `dim`",
-    fix="always write `dim=-1`: without it torch takes the first of three axes.",
-)(lambda scores: scores.softmax(dim=0))
-
-task.bug(
     "softmax over all scores",
     "one sum is taken over all queries and examples, not one for each query.",
     symptom="All weights are too small, and the larger the batch, the smaller they are.",
     fix="sum over the last axis only: `dim=-1, keepdim=True`.",
 )(lambda scores: scores.flatten().softmax(dim=0).reshape(scores.shape))
-
-task.bug(
-    "no maximum subtracted",
-    "no maximum is subtracted, so that powers overflow to infinity, or are all 0.",
-    symptom="Training runs for a while, then everything is NaN.",
-    origin="a notebook for Understanding Deep Learning",
-    fix="subtract each row's maximum before you take powers: it cancels, and nothing overflows.",
-)(lambda scores: shares(scores.exp()))
 
 task.bug(
     "one maximum for all rows",
@@ -208,6 +191,9 @@ task.bug(
     origin="a new reader's first try",
     fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and the same for `amax`.",
 )(lambda scores: relative_powers(scores) / relative_powers(scores).sum(dim=-1))
+
+
+task.inherit(lambda weigh: weigh, mistakes.weighing, without=mistakes.OF_HEADS)
 
 
 # On plain lists

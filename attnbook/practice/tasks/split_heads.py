@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
@@ -107,40 +108,11 @@ def test_what_flows_back_reaches_the_vectors(split_heads: Function) -> None:
 
 
 task.bug(
-    "reshaped without a swap",
-    "the vectors are reshaped directly to the final shape, so a head gets only some positions.",
-    symptom="It trains, but a head gets some positions in full and others not at all.",
-    origin="hyunwoongko/transformer#15",
-    fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
-)(lambda vectors, num_heads: vectors.reshape(_sizes(vectors, num_heads)))
-
-task.bug(
     "heads left behind positions",
     "the numbers are cut into heads, but the axis of heads stays after that of positions.",
     symptom="Attention compares the heads of one position, not the positions.",
     fix="put the axis of heads before that of positions: `transpose(1, 2)`.",
 )(lambda vectors, num_heads: vectors.reshape(*vectors.shape[:2], num_heads, -1))
-
-task.bug(
-    "numbers dealt out in turn",
-    "the numbers are distributed in turn: each head gets every num_heads-th one.",
-    symptom="Weights trained elsewhere give other outputs here.",
-    fix="cut the last axis into (num_heads, head_size), not into (head_size, num_heads).",
-)(lambda vectors, num_heads: vectors.unflatten(2, (-1, num_heads)).permute(0, 3, 1, 2))
-
-task.bug(
-    "the first part for every head",
-    "every head gets the same numbers, the first ones.",
-    symptom="More heads do not help, and all of them attend to the same keys.",
-    fix="begin the part of head h at index h · head_size.",
-)(lambda vectors, num_heads: vectors.chunk(num_heads, 2)[0][:, None].expand(-1, num_heads, -1, -1))
-
-task.bug(
-    "swapped before the reshape",
-    "positions and numbers are swapped first, and the reshape then mixes positions.",
-    symptom="The shape is right, but positions and numbers are mixed.",
-    fix="reshape before you swap: only neighbours in the last axis belong to one head.",
-)(lambda vectors, num_heads: vectors.transpose(1, 2).reshape(_sizes(vectors, num_heads)))
 
 
 @task.bug(
@@ -174,6 +146,9 @@ task.bug(
     symptom="The loss falls a little and stops: only the last layers learn.",
     fix="use `vectors` itself; `.data`, `.detach()` and `torch.tensor(…)` stop the gradient.",
 )(lambda vectors, num_heads: vectors.data.unflatten(2, (num_heads, -1)).transpose(1, 2))
+
+
+task.inherit(lambda split: split, mistakes.splitting)
 
 
 # On plain lists
@@ -235,7 +210,7 @@ def cut_and_swapped(vectors: Vectors, num_heads: int) -> Heads:
 
 
 @by_hand.bug(fix="cut each vector separately: a head has a part of every vector.")
-def reshaped_without_a_swap_by_hand(vectors: Vectors, num_heads: int) -> Heads:
+def split_by_a_reshape_by_hand(vectors: Vectors, num_heads: int) -> Heads:
     """all numbers are put in one row and cut again, so that a head gets whole positions."""
     size = len(vectors[0]) // num_heads
     row = [number for vector in vectors for number in vector]

@@ -257,10 +257,10 @@ def test_one_number_by_hand(block_of: Function) -> None:
         attention_norm=lambda x: x + 1,
         attention=lambda q, k, v, _lens=None: q + 10 * k + 100 * v,
         feed_forward_norm=lambda x: 3 * x,
-        feed_forward=lambda x: 2 * x,
+        feed_forward=lambda x: 2 * x + 1,
     )
-    # 1 is normed to 2; attention gives 222, and 223 goes on; it is normed to 669, which gives 1338.
-    assert block(torch.ones(1, 1, 1)).tolist() == [[[1561]]]
+    # 1 is normed to 2; attention gives 222, and 223 goes on; it is normed to 669, which gives 1339.
+    assert block(torch.ones(1, 1, 1)).tolist() == [[[1562]]]
 
 
 @task.test
@@ -305,21 +305,62 @@ def in_both_steps(step: Function) -> Function:
     return in_steps(first=step, second=step)
 
 
-task.bug(
-    "norms come after the sums",
-    "each norm comes after its sum (post-norm), but belongs before its step (pre-norm).",
+# Each mistake is made in both steps, or in one of them: its cause goes on after "in both steps,".
+WHERE: dict[str, Function] = {
+    "in both steps": in_both_steps,
+    "in the first step": lambda step: in_steps(first=step),
+    "in the second step": lambda step: in_steps(second=step),
+}
+residual = Task("residual", "Add a part's output to its input.", "def residual(part, norm, x):")
+
+residual.bug(
+    "norm after the sum",
+    "the norm comes after the sum (post-norm), but belongs before the part (pre-norm).",
     symptom="Weights of a pre-norm model give nonsense here, and a deep stack hardly learns.",
     origin="torch's default, `norm_first=False`: the order of the paper of 2017",
-    fix="normalise the input of each step, `x + step(norm(x))`, and not the sum.",
-)(in_both_steps(lambda part, norm, x: norm(x + part(x))))
+    fix="normalise the input of each part, `x + part(norm(x))`, and not the sum.",
+)(lambda part, norm, x: norm(x + part(x)))
 
-task.bug(
-    "norms come after the steps",
-    "each step's output is normalised before it is added, but its input is not.",
+residual.bug(
+    "norm after the part",
+    "the part's output is normalised before it is added, but its input is not.",
     symptom="The norms limit how much each step can add.",
     origin="Swin Transformer V2, which norms so on purpose",
-    fix="normalise the input of each step, `step(norm(x))`, and not its output.",
-)(in_both_steps(lambda part, norm, x: x + norm(part(x))))
+    fix="normalise the input of each part, `part(norm(x))`, and not its output.",
+)(lambda part, norm, x: x + norm(part(x)))
+
+residual.bug(
+    "norm left out",
+    "attention or feed-forward gets its input as it is, without its norm.",
+    symptom="Numbers grow from block to block, and training becomes unstable.",
+    origin="a common mistake: the normed numbers are computed and not used",
+    fix="pass the normalised numbers on: `x + part(norm(x))`.",
+)(lambda part, _norm, x: x + part(x))
+
+residual.bug(
+    "residual lost",
+    "the output of attention or feed-forward replaces the input instead of being added to it.",
+    symptom="In a deep stack the first blocks do not learn, and each position loses its own token.",
+    fix="add the output to the input: `x = x + …`, twice.",
+)(lambda part, norm, x: part(norm(x)))
+
+residual.bug(
+    "added to what was normed",
+    "the output is added to the normalised `x`, as when `x = norm(x)` comes first.",
+    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
+    origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common mistake",
+    fix="give the normalised numbers their own name, and add to `x`, which was not normalised.",
+)(lambda part, norm, x: norm(x) + part(norm(x)))
+
+for where, change in WHERE.items():
+    for mistake in residual.bugs.values():
+        task.bug(
+            f"{mistake.name} {where}",
+            f"{where}, {mistake.cause}",
+            symptom=mistake.symptom,
+            origin=mistake.origin,
+            fix=mistake.fix,
+        )(change(mistake.function))
 
 task.bug(
     "normed once more at the end",
@@ -350,13 +391,6 @@ task.bug(
     symptom="Trained weights give other outputs here.",
     fix="check the names: `attention_norm` comes before the attention.",
 )(in_steps(norms=lambda block: (block.feed_forward_norm, block.attention_norm)))
-
-task.bug(
-    "feed forward without its norm",
-    "the feed-forward gets the sum as it is, without its norm.",
-    symptom="Numbers grow from block to block, and training becomes unstable.",
-    fix="normalise the input of the feed-forward: `feed_forward(feed_forward_norm(x))`.",
-)(in_steps(second=lambda part, _norm, x: x + part(x)))
 
 
 @task.bug(
@@ -400,15 +434,6 @@ class values_not_normed(Block):
         return add(self.feed_forward, self.feed_forward_norm, x)
 
 
-task.bug(
-    "attention without its norm",
-    "the attention gets `x` itself, without its norm.",
-    symptom="Numbers grow from block to block, and training becomes unstable.",
-    origin="a common mistake: the normed numbers are computed and not used",
-    fix="pass the normalised numbers to the attention.",
-)(in_steps(first=lambda part, _norm, x: x + part(x)))
-
-
 @task.bug(
     symptom="It trains, and the feed-forward works before attention has looked anything up.",
     fix="call the attention first, and the feed-forward on the sum.",
@@ -419,52 +444,6 @@ class feed_forward_comes_first(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         x = add(self.feed_forward, self.feed_forward_norm, x)
         return add(lambda n: self.attention(n, n, n, valid_lens), self.attention_norm, x)
-
-
-task.bug(
-    "second sum on the norm",
-    "the feed-forward's output is added to the normalised sum, and not to the sum itself.",
-    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
-    origin="a common mistake: the normed numbers took the name `x`",
-    fix="add the feed-forward's output to the sum, not to the normalised sum.",
-)(in_steps(second=lambda part, norm, x: norm(x) + part(norm(x))))
-
-task.bug(
-    "first sum on the norm",
-    "the attention's output is added to the normalised `x`, and not to `x` itself.",
-    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
-    origin="a common mistake: the normed numbers took the name `x`",
-    fix="add the attention's output to `x`, not to the normalised `x`.",
-)(in_steps(first=lambda part, norm, x: norm(x) + part(norm(x))))
-
-task.bug(
-    "no residuals",
-    "nothing is added up: each step's output replaces its input.",
-    symptom="In a deep stack the first blocks do not learn, and each position loses its own token.",
-    fix="add each step's output to its input: `x = x + …`, twice.",
-)(in_both_steps(lambda part, norm, x: part(norm(x))))
-
-task.bug(
-    "first residual lost",
-    "the output of attention replaces `x` instead of being added to it.",
-    symptom="Each position keeps what it attended to, and loses its own vector.",
-    fix="add the attention's output to `x`: `x = x + attention(…)`.",
-)(in_steps(first=lambda part, norm, x: part(norm(x))))
-
-task.bug(
-    "second residual lost",
-    "the feed-forward's output is returned alone, and not added to the sum before it.",
-    symptom="The output of attention reaches the next block only through the feed-forward.",
-    fix="add the feed-forward's output to the sum before it: `return x + feed_forward(…)`.",
-)(in_steps(second=lambda part, norm, x: part(norm(x))))
-
-task.bug(
-    "added to what was normed",
-    "each step's output is added to the normalised `x`, as when `x = norm(x)` comes first.",
-    symptom="It learns, but less well with more blocks: each normalises the sum of all before it.",
-    origin="an option of BLOOM, `apply_residual_connection_post_layernorm`; a common mistake",
-    fix="give the normalised numbers their own name, and add to `x`, which was not normalised.",
-)(in_both_steps(lambda part, norm, x: norm(x) + part(norm(x))))
 
 
 @task.bug(

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 import attnbook
+from attnbook.practice import mistakes
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Function, Task
 
@@ -102,7 +103,7 @@ def by_steps(rule: Function) -> Function:
 
 
 task.bug(
-    "one key too many",
+    "window too long",
     "the window is one key too long: distances up to `back` + 1 are visible.",
     symptom="A model trained elsewhere gives slightly different outputs once texts are long.",
     origin="transformers#39408; accepted by TorchCode's judge",
@@ -110,7 +111,7 @@ task.bug(
 )(by_steps(lambda steps, back: near(steps, back + 1)))
 
 task.bug(
-    "one key too few",
+    "window too short",
     "the window is one key too short: the query itself is counted as one of the `back` keys.",
     symptom="With `back` 0, nothing is visible and everything becomes NaN.",
     origin="transformers#39408; accepted by TorchCode's judge",
@@ -147,21 +148,6 @@ task.bug(
 )(by_steps(lambda steps, _back: steps >= 0))
 
 task.bug(
-    "hides the query itself",
-    "a query does not see its own position.",
-    symptom="The first row is fully masked, and its output is NaN.",
-    fix="a query attends to itself: the distance 0 is visible.",
-)(by_steps(lambda steps, back: near(steps, back) & (steps != 0)))
-
-task.bug(
-    "true where it is hidden",
-    "`True` marks what is hidden.",
-    symptom="Each word attends to everything except its window.",
-    origin="tensorflow/text#894; LLMs-from-scratch#1061",
-    fix="return True for what is visible, as `scaled_dot_product_attention` expects.",
-)(by_steps(lambda steps, back: ~near(steps, back)))
-
-task.bug(
     "looks ahead in place of back",
     "query and key are exchanged, and the window lies in the future.",
     symptom="Each word attends to what comes after it.",
@@ -189,6 +175,13 @@ def the_last_window_for_all(num_queries: int, num_keys: int, back: int) -> Tenso
     """only the last `back` + 1 keys are visible, to every query."""
     last_keys = torch.arange(num_keys) >= num_keys - 1 - back
     return last_keys & (_steps_back(num_queries, num_keys) >= 0)
+
+
+task.inherit(
+    lambda mask: by_steps(lambda steps, back: mask(near(steps, back))),
+    mistakes.masking,
+    without=("the first examples mask for all",),
+)
 
 
 # On plain lists
@@ -264,14 +257,14 @@ def counted_from_the_end(query: N, key: N, num_queries: N, num_keys: N, back: N)
 @by_hand.bug(
     fix="a query attends to itself and to `back` keys before it: there are at most `back` steps."
 )
-def one_key_too_many_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
+def window_too_long_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return 0 <= query + num_keys - num_queries - key <= back + 1
 
 
 @by_hand.bug(
     fix="`back` does not count the query's own key: a key `back` steps before it is still visible."
 )
-def one_key_too_few_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
+def window_too_short_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return 0 <= query + num_keys - num_queries - key < back
 
 
@@ -299,13 +292,13 @@ def no_window_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) ->
 
 
 @by_hand.bug(fix="a query attends to itself: 0 steps are visible.")
-def own_position_hidden(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
+def one_key_too_few_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """a query does not attend to its own key."""
     return 0 < query + num_keys - num_queries - key <= back
 
 
 @by_hand.bug(fix="invert the result: here True means visible.")
-def true_means_hidden(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
+def mask_inverted_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """what is hidden is True, and what is visible False."""
     return not 0 <= query + num_keys - num_queries - key <= back
 

@@ -125,7 +125,7 @@ def test_the_sentences_of_tables_tasks_and_errors_are_all_printed():
         "attnbook/figures/pooling\n",
         "keys_share: as if {count} keys shared the weight evenly",
         "attnbook/practice/tasks: masked-softmax\n",
-        "bug: padding filled with zero",
+        "bug: hidden scores set to zero",
         "Errors of the package\n",
         "valid_lens must",
     ):

@@ -26,11 +26,11 @@ SIZES = {"batch": 2, "heads": 11, "num_queries": 3, "num_keys": 5, "num_hiddens"
 SIZES |= {"query_size": 7, "key_size": 7, "value_size": 13}
 # Each bug of the sheet is one of the registry, whose symptom it has.
 BUGS = [
-    ("causal-mask", "true means hidden"),
-    ("scaled-dot-attention", "no scaling"),
+    ("causal-mask", "mask inverted"),
+    ("scaled-dot-attention", "not scaled"),
     ("softmax", "softmax over the queries"),
     ("masked-softmax", "filled with minus a billion"),
-    ("split-heads", "reshaped without a swap"),
+    ("split-heads", "split by a reshape"),
 ]
 
 
