@@ -39,10 +39,10 @@ def _as_function(written: Function) -> Function:
         _check_weights(inner, weights)
         prefix = "_orig_mod." if compiled else ""
         state = {f"{prefix}{name}": weight for name, weight in weights.items()}
-        lens = [] if valid_lens is None else [valid_lens]
+        arguments = queries, keys, values, *([] if valid_lens is None else [valid_lens])
         with torch.no_grad():  # state from an earlier call must not matter
-            functional_call(layer, state, (queries, keys.flip(1), values, *lens))
-        output: Tensor = functional_call(layer, state, (queries, keys, values, *lens))
+            functional_call(layer, state, tuple(each.flip(0) for each in arguments))
+        output: Tensor = functional_call(layer, state, arguments)
         return output
 
     return called

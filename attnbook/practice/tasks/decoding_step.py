@@ -448,8 +448,8 @@ by_hand.case("three vectors of one number")(lambda: ([-0.5], [0.5], [[1.0], [-2.
 by_hand.case("a state of zeros")(lambda: ([0.25], [0.0], [[1.0], [-0.5]]))
 by_hand.case("one vector in the memory")(lambda: ([0.0, 0.25], [0.5, -0.5], [[-0.5, 1.0]]))
 by_hand.case("scores of -1600")(lambda: ([0.5], [40.0], [[-40.0], [-40.01]]))
-by_hand.case("9 vectors in the memory")(
-    lambda: ([0.25, 0.5], [0.5, -0.25], [[x * 0.25, 1 - x * 0.5] for x in range(9)])
+by_hand.case("7 vectors in the memory")(
+    lambda: ([0.25, 0.5], [0.5, -0.25], [[x * 0.25, 1 - x * 0.5] for x in range(7)])
 )
 
 

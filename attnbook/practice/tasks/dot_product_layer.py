@@ -119,7 +119,7 @@ task.case("training, with a dropout of a fifth of the weights", gradients=False)
 task.case("eval, with a dropout that must do nothing")(lambda: _inputs(lengths(4, 2), 1.0, False))
 task.case("a second call of the same layer")(
     lambda: _inputs(
-        lengths(4, 2), 0.0, False, (normal(2, 3, 7, seed=1), *_inputs(lengths(3, 5))[1:])
+        lengths(4, 2), 1.0, False, (*(each.flip(0) for each in _inputs()), lengths(3, 5))
     )
 )
 task.case("an example that may see nothing")(lambda: _inputs(lengths(0, 4)))

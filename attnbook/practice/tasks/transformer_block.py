@@ -39,7 +39,9 @@ def _as_function(written: Function) -> Function:
         if not isinstance(block, nn.Module):
             raise TypeError(f"TransformerBlock(…) must give an nn.Module, not {type(block)}")
         lens = [] if valid_lens is None else [valid_lens]
-        unchanged, output = (each.train(training)(x, *lens) for each in (silent, block))
+        with torch.no_grad():  # state from an earlier call must not matter
+            block.train(training)(*(each.flip(0) for each in (x, *lens)))
+        unchanged, output = silent.train(training)(x, *lens), block(x, *lens)
         if output is None:
             return None
         return unchanged, output, torch.tensor(sum(it.numel() for it in block.parameters()))
