@@ -123,8 +123,8 @@ def _() -> Inputs:
     return *first, matrix_q, matrix_k / 1000, 100 * vector
 
 
-task.case("6 examples of 9 queries, 131 keys, 9 hidden units")(
-    lambda: _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+task.case("2 examples of 2 queries, 257 keys")(
+    lambda: _inputs((2, 3, 2), lengths(257, 130), (2, 2, 257), 3)
 )
 
 
