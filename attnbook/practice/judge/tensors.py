@@ -84,6 +84,7 @@ def _outcome(
         argument.clone() if compare_gradients and has_gradient(argument) else argument
         for argument in arguments
     )
+    versions = [getattr(argument, "_version", 0) for argument in called]
     try:
         value = task.as_function(written)(*called)
     except Stopped:
@@ -99,8 +100,12 @@ def _outcome(
             outcome = _unreadable(str(error))
     outcome.changed = tuple(
         name
-        for name, argument, old in zip(task.arguments, called, before, strict=False)
-        if isinstance(argument, Tensor) and not _same(argument.detach(), old)
+        for name, argument, version, old in zip(
+            task.arguments, called, versions, before, strict=False
+        )
+        if isinstance(argument, Tensor)
+        # Writing equal numbers is a change, too: other inputs have other numbers.
+        and (argument._version != version or not _same(argument.detach(), old))
     )
     if compare_gradients and outcome.outputs:
         _run_backward(outcome, leaves, leftovers=case.leftovers)
@@ -152,9 +157,8 @@ def _describe_arguments(task: Task, arguments: Arguments) -> str:
 def _describe_error(error: BaseException) -> str:
     text, line = error_text(error).rstrip("."), line_in_own_code(error)
     message = f"{class_name(error)}: {text}" if text else class_name(error)
-    if line:
-        return TEXT("raises_at_line", error=message, line=line)
-    return TEXT("raises", error=message)
+    raises = TEXT("raises_at_line" if line else "raises", error=message, line=line)
+    return f"{raises} {TEXT('overflows')}" if "::Half" in text else raises
 
 
 def _describe_backward(error: BaseException) -> str:
@@ -210,6 +214,7 @@ def _same(now: Tensor, before: Tensor) -> bool:
     )
 
 
+@by_default()  # whatever the answer has set
 def _run_backward(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> None:
     """Send fixed numbers back through each output, and store the gradients."""
     outcome.gradients = (None,) * len(leaves)

@@ -35,7 +35,8 @@ def _as_function(written: Function) -> Function:
     ) -> tuple[Tensor, Tensor, Tensor] | None:
         if isinstance(written, nn.Module):
             raise TypeError("got an instance of a block: pass the class, TransformerBlock")
-        silent, block = (written(*make_parts(x, silent)) for silent in (True, False))
+        parts = make_parts(x, silent=False)
+        silent, block = written(*make_parts(x, silent=True)), written(*parts)
         if not isinstance(block, nn.Module):
             raise TypeError(f"TransformerBlock(…) must give an nn.Module, not {type(block)}")
         lens = [] if valid_lens is None else [valid_lens]
@@ -44,7 +45,16 @@ def _as_function(written: Function) -> Function:
         unchanged, output = silent.train(training)(x, *lens), block(x, *lens)
         if output is None:
             return None
-        return unchanged, output, torch.tensor(sum(it.numel() for it in block.parameters()))
+        if any(module.training != training for module in block.modules()):
+            raise RuntimeError("`forward` changes the mode: leave out `train()` and `eval()`")
+        own = {id(weight): weight.numel() for weight in block.parameters()}
+        missing = sum(
+            weight.numel()
+            for part in parts
+            for weight in part.parameters()
+            if id(weight) not in own
+        )
+        return unchanged, output, torch.tensor(sum(own.values()) - missing)
 
     return called
 
