@@ -68,10 +68,6 @@ def generator(_):
     yield
 
 
-def clamping(scores, valid_lens):
-    return right(scores.clamp_(-1e30, 1e30), valid_lens)
-
-
 def filling(scores, valid_lens):
     padding = right(scores, valid_lens) == 0
     return scores.masked_fill(padding, -1e30).softmax(-1).masked_fill(padding, 0)
@@ -82,7 +78,6 @@ MESSAGES = {
     array: "It returns ndarray where a tensor was expected.",
     recursive: "It raises RecursionError: maximum recursion depth exceeded",
     resizing: "It changes the caller's `scores`: write into a new tensor.",
-    clamping: "It changes the caller's `scores`",
     filling: "In float16 no number is below -65504: use `-torch.inf`",
     of_three: "It cannot be called with (scores, valid_lens): missing a required argument: 'dim'.",
     torch.softmax: "It raises TypeError: softmax()",

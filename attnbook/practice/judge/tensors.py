@@ -84,7 +84,6 @@ def _outcome(
         argument.clone() if compare_gradients and has_gradient(argument) else argument
         for argument in arguments
     )
-    versions = [getattr(argument, "_version", 0) for argument in called]
     try:
         value = task.as_function(written)(*called)
     except Stopped:
@@ -100,12 +99,8 @@ def _outcome(
             outcome = _unreadable(str(error))
     outcome.changed = tuple(
         name
-        for name, argument, version, old in zip(
-            task.arguments, called, versions, before, strict=False
-        )
-        if isinstance(argument, Tensor)
-        # Writing equal numbers is a change, too: other inputs have other numbers.
-        and (argument._version != version or not _same(argument.detach(), old))
+        for name, argument, old in zip(task.arguments, called, before, strict=False)
+        if isinstance(argument, Tensor) and not _same(argument.detach(), old)
     )
     if compare_gradients and outcome.outputs:
         _run_backward(outcome, leaves, leftovers=case.leftovers)
