@@ -32,3 +32,14 @@ def of_thousands() -> tuple[Tensor, Tensor, Tensor]:
     queries = 1024 * torch.eye(16)[:1] * torch.tensor([[[1.0], [-1.0]]])
     keys = torch.eye(16)[:1] * torch.tensor([[[4.0], [4 - 1 / 256], [-4], [0]]])
     return queries, keys, normal(1, 4, 5)
+
+
+def with_other_numbers(argument: Any) -> Any:  # noqa: ANN401 - any type
+    """Reverse a tensor's first axis; reverse a list and halve its numbers."""
+    if isinstance(argument, Tensor) and argument.ndim:
+        return argument.flip(0)
+    if isinstance(argument, list):
+        nested = bool(argument) and isinstance(argument[0], list)
+        change = with_other_numbers if nested else lambda number: number / 2
+        return [change(each) for each in reversed(argument)]
+    return argument

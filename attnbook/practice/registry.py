@@ -5,9 +5,12 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
+import torch
+
 from attnbook.practice import tasks
+from attnbook.practice.example_inputs import with_other_numbers
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.task import Task
+from attnbook.practice.task import Case, Task
 
 _NAMES = [module.name for module in pkgutil.iter_modules(tasks.__path__)]
 _MODULES = [import_module(f"{tasks.__name__}.{name}") for name in _NAMES]
@@ -17,6 +20,30 @@ TASKS: dict[str, Task] = {
 LIST_TASKS: dict[str, ListTask] = {
     module.by_hand.name: module.by_hand for module in _MODULES if hasattr(module, "by_hand")
 }
+
+
+def _repeat_a_case(task: Task) -> None:
+    """Repeat a case with other numbers: what an answer stored in an earlier call must not matter.
+
+    It is the first case in which most arguments change; a number or a size alone does not.
+    """
+
+    def count_changed(case: Case) -> int:
+        pairs = ((each, with_other_numbers(each)) for each in case.make())
+        return sum(
+            not torch.equal(one, other) if isinstance(one, torch.Tensor) else one != other
+            for one, other in pairs
+        )
+
+    case = max(task.cases.values(), key=count_changed)
+    if count_changed(case):
+        task.case("the same shapes again, with other numbers", gradients=case.gradients)(
+            lambda: tuple(map(with_other_numbers, case.make()))
+        )
+
+
+for _task in (*TASKS.values(), *LIST_TASKS.values()):
+    _repeat_a_case(_task)
 
 
 def find_task(name: str) -> Task:

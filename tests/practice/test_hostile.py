@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import builtins
 import gc
+import logging
 import math
 import os
 import random
 import resource
+import subprocess
 import sys
 import threading
+import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +29,14 @@ from attnbook.practice import LIST_TASKS, TASKS, check
 from attnbook.practice.judge import run_safely
 
 # These answers do not end. All others may take as long as usual: their first use imports much.
-ENDLESS = ("endless()", "swallowing()", "Broken.apply(scores)")
+ENDLESS = (
+    "endless()",
+    "swallowing()",
+    "Broken.apply(scores)",
+    "sum(iter(int, 1))",
+    "re.match('(a+)+$', 'a' * 40 + 'b')",
+    "10 ** 10**8",
+)
 LIMIT = 0.4  # seconds of a call that does not end
 MOST_MEMORY = 300  # MB that all answers together may add
 MOST_CASES = 2  # of the task on tensors: what an answer changes is restored after each
@@ -64,7 +74,11 @@ warnings.showwarning = None
 sys.stdout.close(); sys.stderr.close(); print("on")
 sys.excepthook = sys.displayhook = threading.excepthook = None
 sys.settrace(lambda *_: None); sys.setprofile(lambda *_: None)
-gc.disable()
+gc.disable(); gc.set_threshold(1)
+os.listdir = os.replace = subprocess.run = time.sleep = None
+os.umask(0)
+sys.argv.clear(); sys.argv = ["other"]; sys.path = []
+logging.root.addHandler(logging.NullHandler()); logging.root.setLevel(1); logging.disable()
 module.register_module_forward_hook(lambda *_: None)
 torch.nn.modules.module._global_forward_hooks.clear()
 run_safely.run.__defaults__ = None
@@ -110,6 +124,12 @@ raising(KeyboardInterrupt())
 raising(type("E" * 5_000, (Exception,), {})("x" * 1_000_000))
 endless()
 swallowing()
+sum(iter(int, 1))
+re.match('(a+)+$', 'a' * 40 + 'b')
+10 ** 10**8
+os._exit(0)
+ctypes.string_at(0)
+check("masked-softmax", hostile)
 deep(0)
 """.strip().splitlines()
 
@@ -133,6 +153,7 @@ Unreadable()
 asynchronous()
 generator()
 endless()
+sum(iter(int, 1))
 raising(Silent())
 [0.1] * 200_000
 {0: 0.1, 1: 0.2, 2: 0.7}
@@ -141,7 +162,8 @@ raising(RecursionError())
 """.strip().splitlines()
 
 BASE = """
-import asyncio, builtins, gc, math, os, random, sys, threading, time, warnings
+import asyncio, builtins, ctypes, gc, logging, math, os, random, re, subprocess, sys
+import threading, time, warnings
 from fractions import Fraction
 import attnbook, numpy as np, torch
 from torch.nn import functional
@@ -235,10 +257,22 @@ def read_state():
     """What may not change."""
     names = {
         f"{owner.__name__}.{name}": id(value)
-        for owner in (builtins, math, torch, functional, torch.Tensor, torch.nn.Module, attnbook)
+        for owner in (
+            builtins,
+            math,
+            os,
+            subprocess,
+            time,
+            torch,
+            functional,
+            torch.Tensor,
+            torch.nn.Module,
+            attnbook,
+        )
         for name, value in vars(owner).items()
         if not name.startswith("__") and not isinstance(value, ModuleType)  # imported meanwhile
     }
+    os.umask(umask := os.umask(0))
     hooks = [len(value) for name, value in vars(module).items() if name.endswith("_hooks")]
     return names | {
         "streams": [id(sys.stdout), id(sys.stderr), sys.stdout.closed],
@@ -258,7 +292,9 @@ def read_state():
         "hooks": hooks,
         "random": [random.getstate(), np.random.get_state()[1].tolist()],
         "numpy": [np.get_printoptions(), np.geterr()],
-        "system": [Path.cwd(), dict(os.environ), list(sys.path), gc.isenabled()],
+        "system": [Path.cwd(), dict(os.environ), gc.isenabled(), gc.get_threshold(), umask],
+        "lists": [id(sys.path), [*sys.path], id(sys.argv), [*sys.argv]],
+        "logging": [[*logging.root.handlers], logging.root.level, logging.root.manager.disable],
         "modules": [sys.modules["math"], sys.modules["torch.nn"]],
         "hooks of Python": [sys.excepthook, sys.displayhook, threading.excepthook],
         "traces": [sys.gettrace(), sys.getprofile()],
@@ -294,5 +330,7 @@ def test_an_answer_gets_a_verdict_and_changes_nothing_outside_itself(
     assert {name: value for name, value in read_state().items() if value != before.get(name)} == {}
     assert len(message) < 1_200
     assert "Traceback" not in message
+    if body.startswith("torch.set_default_device"):
+        assert message.startswith("✓")  # also where gradients are computed
     assert check(task, RIGHTS[task])
     assert peak_memory() - memory_before < MOST_MEMORY

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
 from attnbook.practice.judge.reading import class_name, to_plain_value
-from attnbook.practice.judge.run_safely import own_names, run, session
+from attnbook.practice.judge.run_safely import Rehearsal, own_names, run, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
 from attnbook.practice.judge.verdicts import Verdict
 from attnbook.practice.list_task import ListTask
@@ -29,8 +33,10 @@ def check(task: str, written: Function) -> Verdict:
     Args:
         task: its name; `attnbook.practice.TASKS` holds them all.
         written: the function, or for a layer the class, that the task asks for. It runs in
-            its own thread for at most ten seconds a case. What a reader's code changes by mistake
-            is restored; code that deceives the judge on purpose is not detected.
+            its own thread for at most ten seconds a case. Linux first runs it in a copy of the
+            process, where code in C that never returns is stopped, too; elsewhere, or with CUDA in
+            use, restart Python. What a reader's code changes by mistake is restored; code that
+            deceives the judge on purpose is not detected.
 
     Returns:
         Whether all cases hold, else the first case that fails, in words, and the known bugs
@@ -58,6 +64,9 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
     """Judge an answer on plain lists as on the book's page, with a time limit for each call."""
 
     def call_function(function: Function, arguments: list[Any]) -> dict[str, Any]:
+        problem = rehearsal.problem()
+        if problem:
+            return {"refused": problem, "printed": ""}
         result = run(lambda: lists.outcome_of(function, arguments, to_plain_value))
         outcome: dict[str, Any] = result.value
         if result.endless:
@@ -67,15 +76,30 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
         return {**outcome, "printed": result.printed}
 
     with session():
-        found = lists.judge(data_of(task.name), written, call_function=call_function)
+        data = data_of(task.name)
+        calls = [partial(lists.outcome_of, written, case["arguments"]) for case in data["cases"]]
+        with _rehearse(written, calls) as rehearsal:
+            found = lists.judge(data, written, call_function=call_function)
     return _verdict(task, found, found["outcome"]["printed"] if found["wrong"] else "")
 
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in order, up to the first that fails; then search for its bug."""
     with session():
-        found = judging.judge(TensorAnswer(task, written))
+        given = [case.make() for case in task.cases.values()]
+        calls = [lambda it=it: task.as_function(written)(*it) for it in given]
+        with _rehearse(written, calls) as rehearsal:
+            found = judging.judge(TensorAnswer(task, written, rehearsal))
     return _verdict(task, found, found["outcome"].printed if found["wrong"] else "")
+
+
+def _rehearse(
+    written: Function, calls: Sequence[Callable[[], object]]
+) -> AbstractContextManager[Rehearsal]:
+    """Make these calls in a copy of the process, unless they are of the book's own code."""
+    is_code = type(written) in {FunctionType, type}
+    is_ours = is_code and str(written.__module__).startswith("attnbook.")
+    return closing(Rehearsal([] if is_ours else calls))
 
 
 def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:
@@ -90,8 +114,8 @@ def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:
 class TensorAnswer:
     """An answer to a task on tensors, as `judging` needs it."""
 
-    def __init__(self, task: Task, written: Function) -> None:
-        self.task, self.written = task, written
+    def __init__(self, task: Task, written: Function, rehearsal: Rehearsal | None = None) -> None:
+        self.task, self.written, self.rehearsal = task, written, rehearsal
         self.cases, self.bugs = [*task.cases.values()], [*task.bugs.values()]
         self.num_cases, self.num_bugs = len(self.cases), len(self.bugs)
 
@@ -100,6 +124,9 @@ class TensorAnswer:
         for bug in self.bugs:
             if bug.function is self.written:
                 return known_outcome(self.task, self.cases[case], bug)
+        problem = self.rehearsal.problem() if self.rehearsal else ""
+        if problem:
+            return Outcome(problem, ENDLESS)
         return tensors.outcome_of(self.task, self.cases[case], self.written)
 
     def difference(self, case: int, outcome: Outcome) -> str:

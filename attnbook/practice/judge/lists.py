@@ -179,7 +179,7 @@ def describe_difference(mine: Any, right: Any) -> str:
         return asynchronous or text + hint
     if sizes(mine) != sizes(right):
         return TEXT("returns_other", returned=sizes(mine), right=sizes(right)) + hint
-    if isinstance(right, bool) and mine not in (True, False):
+    if isinstance(right, bool) and not isinstance(mine, bool):
         return TEXT("returns_other_kind", returned=format_number(mine), wanted=wanted)
     if isinstance(right, bool):
         return "" if mine == right else TEXT("returns_other", returned=mine, right=right)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import ctypes
+import faulthandler
+import gc
 import io
+import os
+import select
+import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,11 +30,13 @@ LIMIT = 10.0
 """Seconds that one call may take."""
 PATIENCE = 30  # how many times longer our own calls may take: their first use imports much
 MOST_PRINTED = 20_000  # stored characters of what a call prints
+COPIES = sys.platform == "linux"  # whether a copy of this process makes each call first
 STACK = 1000  # the recursion limit that our own code needs, which is Python's own
 
 _BUILTINS = dict(vars(builtins))
 _ANYTHING = BaseException  # not looked up in builtins, which may have changed
 _put_builtins_back = vars(builtins).update  # needs no builtin itself
+UNKNOWN = 77  # the exit status of a copy of this process that could not run all calls
 
 
 class Stopped(BaseException):
@@ -49,7 +58,7 @@ class CallResult:
         """A sentence if the call did not end."""
         if self.ended:
             return ""
-        return TEXT("cannot_be_stopped" if self.left else "was_stopped")
+        return TEXT("cannot_be_stopped") if self.left else _was_stopped()
 
 
 @dataclass
@@ -61,9 +70,11 @@ class _State:
     theirs: Names | None = None  # when the session began; None outside a session
     differ: bool = False  # whether the reader's session has other names than ours
     ours: bool = False  # whether what runs is ours
+    copied: bool = False  # whether this process is a copy, which only calls what is judged
 
 
 _STATE = _State()
+_LEFT: list[threading.Thread] = []
 
 
 def remember_names() -> None:
@@ -80,7 +91,7 @@ def session() -> Iterator[None]:
     Raises:
         RuntimeError: code that is being judged calls it.
     """
-    if isinstance(threading.current_thread(), _Worker):
+    if _STATE.copied or isinstance(threading.current_thread(), _Worker):
         raise RuntimeError("check and grade_tests cannot be called by code that they run")
     with _STATE.lock:
         if _STATE.theirs is not None:
@@ -144,10 +155,20 @@ def run(call: Callable[[], Any]) -> CallResult:
         finally:
             _put_builtins_back(_BUILTINS)
             result.left = not worker.stop()
+            _LEFT.extend([worker] if result.left else [])
             settings.put_back()
             _STATE.own.put_back()
     result.printed = printed.text()
     return result
+
+
+@atexit.register
+def _leave() -> None:
+    """Leave without Python's own end, in which a thread that computes in C crashes."""
+    if any(worker.is_alive() for worker in _LEFT):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 @contextmanager
@@ -160,6 +181,83 @@ def by_default() -> Iterator[None]:
             yield
     finally:
         torch.set_default_dtype(dtype)
+
+
+def _was_stopped() -> str:
+    return TEXT("was_stopped", seconds=f"{LIMIT:g}")
+
+
+class Rehearsal:
+    """Calls in a copy of this process, in their order, before `run` makes each of them here.
+
+    In a process nothing ends code in C that never returns, or survives a crash. No copy is made
+    where this is not safe: outside Linux, while CUDA or a debugger is in use, in other threads.
+    To be called in a `session`.
+    """
+
+    def __init__(self, calls: Sequence[Callable[[], object]]) -> None:
+        self.copy = self.pipe = 0
+        if (
+            not calls
+            or not COPIES
+            or threading.current_thread() is not threading.main_thread()
+            or torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+            or sys.gettrace() is not None
+        ):
+            return
+        self.pipe, report = os.pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns of other threads
+            self.copy = os.fork()
+        if not self.copy:
+            _call_all(calls, report)
+        os.close(report)
+
+    def problem(self) -> str:
+        """What the next call does instead of ending, in words; empty if it ends or is unknown."""
+        if not self.copy:
+            return ""
+        ready, _, _ = select.select([self.pipe], [], [], LIMIT)
+        if ready and os.read(self.pipe, 1):
+            return ""
+        stat = Path(f"/proc/{self.copy}/stat").read_text("utf-8", "replace")
+        status = self.close()
+        if ready:
+            return "" if status == UNKNOWN else TEXT("ends_python")
+        waits = stat.rpartition(")")[2].split()[0] == "S"  # `run` can abandon such a call
+        return "" if waits else _was_stopped()
+
+    def close(self) -> int:
+        """End the copy, and give the status with which it exited."""
+        if not self.copy:
+            return UNKNOWN
+        os.kill(self.copy, signal.SIGKILL)  # which does not change how it has already ended
+        _, status = os.waitpid(self.copy, 0)
+        os.close(self.pipe)
+        self.copy = 0
+        return os.waitstatus_to_exitcode(status)
+
+
+def _call_all(calls: Sequence[Callable[[], object]], report: int) -> None:
+    """Report each call that ends by a byte, and leave the copy of the process."""
+    write, leave, anything = os.write, os._exit, BaseException
+    try:
+        _STATE.copied = True
+        gc.disable()  # it would write to all that both processes share
+        faulthandler.disable()
+        signal.setitimer(signal.ITIMER_PROF, 2 * PATIENCE * LIMIT)  # should this process be killed
+        torch.set_num_threads = lambda nthreads: None  # noqa: ARG005 - the threads of the original are not here
+        sys.stdout, sys.stderr, sys.stdin = _Printed(), _Printed(), io.StringIO()
+        if _STATE.differ and _STATE.theirs:
+            _STATE.theirs.put_back()
+        for call in calls:
+            try:  # noqa: SIM105 - the names that `suppress` needs may be gone
+                call()
+            except anything:
+                pass
+            write(report, b".")
+    finally:
+        leave(UNKNOWN)
 
 
 class _Printed(io.TextIOBase):
@@ -203,13 +301,14 @@ class _Worker(threading.Thread):
         super().__init__(daemon=True)
         self.work, self.begun, self.over = work, False, False
         self.gate = threading.Lock()
-        self.may_begin, self.done = threading.Lock(), threading.Lock()
-        self.may_begin.acquire()
-        self.done.acquire()
+        self.may_begin, self.begins, self.done = (threading.Lock() for _ in range(3))
+        for lock in (self.may_begin, self.begins, self.done):
+            lock.acquire()
 
     def work_for(self, seconds: float) -> None:
         """Start the work and wait, in C only, because the work may have deleted a builtin."""
         self.may_begin.release()
+        self.begins.acquire()  # on a busy machine, after a while
         self.done.acquire(timeout=seconds)
 
     def run(self) -> None:
@@ -218,6 +317,7 @@ class _Worker(threading.Thread):
             try:
                 if not self.begun:
                     self.begun = True
+                    self.begins.release()
                     self.work()
                 with self.gate:
                     self.over = True
@@ -229,13 +329,13 @@ class _Worker(threading.Thread):
 
     def stop(self) -> bool:
         """Throw until the thread ends, and return whether it did: C code cannot be interrupted."""
-        for _ in range(50):
+        for _ in range(5):
             if not self.is_alive():
                 return True
             with self.gate:
                 if not self.over:
                     self._throw()
-            self.join(0.01)
+            self.join(0.1)  # on a busy machine, an exception may take as long to arrive
         return not self.is_alive()
 
     def _throw(self) -> None:

@@ -152,9 +152,8 @@ def _describe_arguments(task: Task, arguments: Arguments) -> str:
 def _describe_error(error: BaseException) -> str:
     text, line = error_text(error).rstrip("."), line_in_own_code(error)
     message = f"{class_name(error)}: {text}" if text else class_name(error)
-    if line:
-        return TEXT("raises_at_line", error=message, line=line)
-    return TEXT("raises", error=message)
+    raises = TEXT("raises_at_line" if line else "raises", error=message, line=line)
+    return f"{raises} {TEXT('overflows')}" if "::Half" in text else raises
 
 
 def _describe_backward(error: BaseException) -> str:
@@ -213,6 +212,7 @@ def _same(now: Tensor, before: Tensor) -> bool:
     )
 
 
+@by_default()  # whatever the answer has set
 def _run_backward(outcome: Outcome, leaves: list[Tensor], *, leftovers: bool) -> None:
     """Send fixed numbers back through each output, and store the gradients."""
     outcome.gradients = (None,) * len(leaves)

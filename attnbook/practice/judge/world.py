@@ -9,11 +9,14 @@ from __future__ import annotations
 import builtins
 import gc
 import inspect
+import logging
 import math
 import os
 import random
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -105,7 +108,19 @@ def owners() -> list[Owner]:
         torch.autograd,
         torch.random,
     ]
-    return [builtins, math, *torchs, torch.Tensor, nn.Module, nn.Linear, *ours, *classes]
+    return [
+        builtins,
+        math,
+        os,
+        subprocess,
+        time,
+        *torchs,
+        torch.Tensor,
+        nn.Module,
+        nn.Linear,
+        *ours,
+        *classes,
+    ]
 
 
 class Settings:
@@ -142,13 +157,19 @@ class AllSettings(Settings):
             _restorer(random.setstate, random.getstate()),
             *_numpy_restorers(),
             _dict_restorer(vars(torch._tensor_str.PRINT_OPTS)),
-            _restorer(sys.path.__setitem__, slice(None), list(sys.path)),
+            *_list_restorers(sys, "path"),
+            *_list_restorers(sys, "argv"),
+            *_list_restorers(logging.root, "handlers"),
+            _restorer(logging.root.setLevel, logging.root.level),
+            _restorer(logging.disable, logging.root.manager.disable),
+            _restorer(gc.set_threshold, *gc.get_threshold()),
             _restorer(sys.modules.update, dict(sys.modules)),  # later imports may stay
             _dict_restorer(os.environ),
             _hook_restorer(sys.settrace, sys.gettrace),
             _hook_restorer(sys.setprofile, sys.getprofile),
             _restorer(gc.enable if gc.isenabled() else gc.disable),
             *_folder_restorers(),
+            _restorer(os.umask, _read_umask()),
         ]
 
 
@@ -170,6 +191,21 @@ def _dict_restorer(now: Any) -> Callable[[], object]:
             now.update(before)
 
     return put_back
+
+
+def _list_restorers(owner: object, name: str) -> list[Callable[[], object]]:
+    """Restore which list it is, and what is in it."""
+    now = getattr(owner, name)
+    return [
+        _restorer(setattr, owner, name, now),
+        _restorer(now.__setitem__, slice(None), [*now]),
+    ]
+
+
+def _read_umask() -> int:
+    now = os.umask(0)  # it can only be read by setting it
+    os.umask(now)
+    return now
 
 
 def _numpy_restorers() -> list[Callable[[], object]]:

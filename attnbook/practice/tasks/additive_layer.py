@@ -40,10 +40,10 @@ def _as_function(written: Function) -> Function:
         _check_weights(inner, weights)
         prefix = "_orig_mod." if compiled else ""
         state = {f"{prefix}{name}": weight for name, weight in weights.items()}
-        lens = [] if valid_lens is None else [valid_lens]
+        arguments = queries, keys, values, *([] if valid_lens is None else [valid_lens])
         with torch.no_grad():  # state from an earlier call must not matter
-            functional_call(layer, state, (queries, keys.flip(1), values, *lens))
-        output: Tensor = functional_call(layer, state, (queries, keys, values, *lens))
+            functional_call(layer, state, tuple(each.flip(0) for each in arguments))
+        output: Tensor = functional_call(layer, state, arguments)
         return output
 
     return called
@@ -129,8 +129,8 @@ def _() -> Inputs:
     return *first, matrix_q, matrix_k / 1000, 100 * vector
 
 
-task.case("6 examples of 9 queries, 131 keys, 9 hidden units")(
-    lambda: _inputs((5, 8, 9), lengths(131, 1, 0, 65, 129, 130), (6, 9, 131))
+task.case("2 examples of 2 queries, 257 keys")(
+    lambda: _inputs((2, 3, 2), lengths(257, 130), (2, 2, 257), 3)
 )
 
 

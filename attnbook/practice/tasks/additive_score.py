@@ -69,10 +69,10 @@ def _() -> tuple[Tensor, ...]:
 
 
 task.case("half precision")(lambda: tuple(each.half() for each in _inputs(2, 3, 5, 7, 11, 3)))
-task.case("double precision")(lambda: tuple(each.double() for each in _inputs(2, 3, 5, 7, 11, 13)))
-task.case("6 examples of 9 queries, 131 keys, 70 hidden units", gradients=False)(
-    lambda: (normal(6, 9, 7), normal(6, 131, 11), normal(70, 7), normal(70, 11), normal(70))
+task.case("70 hidden units, in double precision")(
+    lambda: tuple(each.double() for each in _inputs(2, 3, 5, 2, 3, 70))
 )
+task.case("2 examples of 2 queries, 257 keys")(lambda: _inputs(2, 2, 257, 2, 3, 3))
 
 
 @task.solution("it is the book's own, for queries and keys that are projected first.")

@@ -14,7 +14,7 @@ from attnbook.practice.reference_steps import pool, scale, visible_keys, weigh
 from attnbook.practice.task import Function, Law, Task, rows_sum_to_one
 
 Lengths = Tensor | None
-SHARE = 0.2  # of weights dropped, in the case that checks what is drawn
+SHARE = 0.4  # of weights dropped, in the case that checks what is drawn
 
 
 def _as_function(written: Function) -> Function:
@@ -34,21 +34,24 @@ def _as_function(written: Function) -> Function:
         layer = written(dropout).train(training)
         if earlier:
             layer(*earlier)
-        output = layer(queries, keys, values, *([] if valid_lens is None else [valid_lens]))
+        arguments = queries, keys, values, *([] if valid_lens is None else [valid_lens])
+        output = layer(*arguments)
         weights = layer.attention_weights
-        return _drawn(output, weights) if training and dropout == SHARE else (output, weights)
+        if training and dropout == SHARE:
+            return _drawn(output, weights, layer(*arguments))
+        return output, weights
 
     return called
 
 
-def _drawn(output: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+def _drawn(output: Tensor, weights: Tensor, another: Tensor) -> tuple[Tensor, Tensor]:
     """Give what does not depend on chance, where the values are two identities side by side."""
     one, other = output.chunk(2, -1)
     dropped, scaled_weights = one == 0, torch.isclose(one, weights / (1 - SHARE))
     few, scaled = dropped.float().mean() < 0.5, ~(dropped | torch.isclose(one, weights)).all()
-    # Each row, column and example draws for itself.
+    # Each row, column, example and call draws for itself.
     mixed = [(some.any(axis)).all() for some in (dropped, scaled_weights) for axis in (-1, -2)]
-    mixed.append((dropped[0] != dropped[1]).any())
+    mixed += [(dropped[0] != dropped[1]).any(), (output != another).any()]
     facts = torch.stack([few, scaled, (dropped | scaled_weights).all(), *mixed])
     return facts, torch.isclose(one, other).all()
 
@@ -90,12 +93,12 @@ task = Task(
         Law("`attention_weights` are still part of the graph: detach them.", _weights_are_detached),
         Law("Some row of `attention_weights` does not sum to 1.", _weights_sum_to_one),
         Law(
-            "With dropout 0.2, each weight should become 0 with probability 0.2, independently of "
-            "the others, or else 1.25 times as large. This is not so here.",
+            "With dropout 0.4, each weight should become 0 with probability 0.4, independently of "
+            "the others and of earlier calls, or else be divided by 0.6. This is not so here.",
             lambda output, *_: output.dtype != torch.bool or bool(output.all()),
         ),
         Law(
-            "With dropout 0.2, two equal columns of values give different outputs: whole weights "
+            "With dropout 0.4, two equal columns of values give different outputs: whole weights "
             "should be dropped.",
             lambda output, same, *_: output.dtype != torch.bool or bool(same),
         ),
@@ -117,13 +120,13 @@ task.case("all sizes are 3")(
 task.case("training, with a dropout of all weights, and scores of 0")(
     lambda: (torch.zeros(2, 3, 7), *_inputs(lengths(4, 2), 1.0, True)[1:])
 )
-task.case("training, with a dropout of a fifth of the weights", gradients=False)(
-    lambda: (normal(2, 89, 7), normal(2, 97, 7), torch.eye(97).repeat(2, 1, 2), None, SHARE, True)
+task.case("training, with a dropout of two fifths of the weights", gradients=False)(
+    lambda: (normal(2, 29, 3), normal(2, 31, 3), torch.eye(31).repeat(2, 1, 2), None, SHARE, True)
 )
 task.case("eval, with a dropout that must do nothing")(lambda: _inputs(lengths(4, 2), 1.0, False))
 task.case("a second call of the same layer")(
     lambda: _inputs(
-        lengths(4, 2), 0.0, False, (normal(2, 3, 7, seed=1), *_inputs(lengths(3, 5))[1:])
+        lengths(4, 2), 1.0, False, (*(each.flip(0) for each in _inputs()), lengths(3, 5))
     )
 )
 task.case("an example that may see nothing")(lambda: _inputs(lengths(0, 4)))
@@ -134,10 +137,12 @@ task.case("scores of 1024 and of -1024 that are seen, and padding")(
 )
 
 
-@task.case("6 examples of 9 queries, 131 keys")
-def _() -> tuple[Any, ...]:
-    valid_lens = lengths(131, 1, 0, 65, 129, 130)
-    return normal(6, 9, 130), normal(6, 131, 130), normal(6, 131, 7), valid_lens
+task.case("vectors of 130 numbers")(
+    lambda: (normal(2, 3, 130), normal(2, 5, 130), normal(2, 5, 7), lengths(4, 2))
+)
+task.case("2 examples of 2 queries, 257 keys")(
+    lambda: (normal(2, 2, 3), normal(2, 257, 3), normal(2, 257, 2), lengths(257, 130))
+)
 
 
 class Layer(nn.Module):

@@ -52,7 +52,7 @@ def _far() -> Inputs:
 task.case("a width of 1")(lambda: _inputs(1.0))
 task.case("a width of 2")(lambda: _inputs(2.0))
 task.case("a width of 0.5")(lambda: _inputs(0.5))
-task.case("vectors of one number")(lambda: _inputs(0.75, size=1))
+task.case("vectors of one number")(lambda: _inputs(0.125, size=1))
 task.case("as many queries as keys, and all sizes equal")(
     lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), 1.5)
 )
@@ -80,8 +80,8 @@ task.case("a query on one key, and 20 from the first and the last", gradients=Fa
 task.case("26 keys near 10,000")(
     lambda: (10_000 + normal(1, 3, 2), 10_000 + normal(1, 26, 2), normal(1, 26, 2), 1.0)
 )
-task.case("6 examples of 9 queries, 131 keys, vectors of three numbers")(
-    lambda: (normal(6, 9, 3), normal(6, 131, 3), normal(6, 131, 7), 1.5)
+task.case("2 queries, 257 keys, vectors of three numbers")(
+    lambda: (normal(2, 2, 3), normal(2, 257, 3), normal(2, 257, 2), 1.5)
 )
 
 
@@ -336,7 +336,7 @@ by_hand = ListTask(
 by_hand.case("a width of 1")(lambda: (1.0, [0.0, 2.5, 3.0], [10.0, 20.0, 70.0], 1.0))
 by_hand.case("a width of 2")(lambda: (1.0, [0.0, 2.5, 3.0], [10.0, 20.0, 70.0], 2.0))
 by_hand.case("a width of 0.5")(lambda: (0.5, [0.0, 1.25], [4.0, 8.0], 0.5))
-by_hand.case("a query that lies on a key")(lambda: (2.0, [1.0, 2.0], [-3.0, 5.0], 1.5))
+by_hand.case("a query that lies on a key")(lambda: (2.0, [1.0, 2.0], [-3.0, 5.0], 0.25))
 by_hand.case("one key")(lambda: (0.0, [3.0], [7.0], 1.5))
 by_hand.case("a query far from all keys")(
     lambda: (1000.0, [0.0, 900.01, 900.0, 10.0], [5.0, 10.0, 20.0, 30.0], 1.0)

@@ -34,15 +34,15 @@ by_hand = ListTask(
 )
 
 by_hand.case("three numbers")(lambda: ([1.0, 3.0, 8.0], 0.00001))
-by_hand.case("negative numbers, too")(lambda: ([-5.0, 2.0, 0.0, -1.0], 0.00001))
+by_hand.case("negative numbers, too")(lambda: ([-5.0, 2.0, 0.0], 0.00001))
 by_hand.case("numbers around 100")(lambda: ([101.0, 99.0, 104.0], 0.00001))
-by_hand.case("an eps of 0.5")(lambda: ([2.0, 0.0, 1.0, 3.0], 0.5))
+by_hand.case("an eps of 0.5")(lambda: ([2.0, 0.0, 1.0], 0.5))
 by_hand.case("two numbers")(lambda: ([4.0, 10.0], 0.01))
-by_hand.case("tiny numbers")(lambda: ([0.001, -0.002, 0.004], 0.00001))
-by_hand.case("equal numbers")(lambda: ([7.0, 7.0, 7.0], 0.00001))
+by_hand.case("tiny numbers")(lambda: ([0.001, -0.002], 0.00001))
+by_hand.case("equal numbers")(lambda: ([7.0, 7.0], 0.00001))
 by_hand.case("one number")(lambda: ([3.0], 0.00001))
-by_hand.case("numbers near a million")(lambda: ([1000000.1, 1000000.7, 1000001.3], 0.00001))
-by_hand.case("6 numbers")(lambda: ([1.6, 0.4] * 3, 0.64))
+by_hand.case("numbers near a million")(lambda: ([1000000.1, 1000001.3], 0.00001))
+by_hand.case("four numbers")(lambda: ([1.6, 0.4] * 2, 0.64))
 
 
 @by_hand.solution("it is the formula: the mean, the variance, the quotient.")

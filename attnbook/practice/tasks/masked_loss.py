@@ -56,10 +56,10 @@ task.case("a right symbol 200 below the likeliest")(
 )
 
 
-@task.case("scores of 1e30 at padding")
+@task.case("scores of 3e38 at padding")
 def _() -> Texts:
     scores, targets, lens = _texts(5, ([3, 1, 0],), 2)
-    scores[0, 2, 1] = 1e30
+    scores[0, 2, 1] = 3e38
     return scores, targets, lens
 
 
@@ -71,10 +71,10 @@ task.case("infinity and NaN at padding", gradients=False)(
 task.case("all scores near -200")(lambda: _texts(5, TARGETS, 3, 2, added=-200))
 
 
-@task.case("9 texts of up to 131 steps")
+@task.case("2 texts of up to 257 steps")
 def _() -> Texts:
-    targets = (10 * normal(9, 131, seed=1).abs()).long() % 70
-    return normal(9, 131, 70), targets, lengths(131, 1, 0, 65, 129, 130, 66, 64, 8)
+    targets = (10 * normal(2, 257, seed=1).abs()).long() % 5
+    return normal(2, 257, 5), targets, lengths(257, 130)
 
 
 def real_steps(targets: Tensor, valid_lens: Tensor) -> Tensor:

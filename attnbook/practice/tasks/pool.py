@@ -40,17 +40,19 @@ task.case("one key")(lambda: (_weights(2, 3, 1), normal(2, 1, 7)))
 task.case("as many queries as keys, and values of that size")(
     lambda: (_weights(3, 3, 3), normal(3, 3, 3))
 )
-task.case("all weight on one key")(
-    lambda: (torch.eye(5)[torch.tensor([[3, 0, 0], [4, 1, 2]])], normal(2, 5, 7))
+task.case("all weight on one key, and values of 1e37")(
+    lambda: (torch.eye(5)[torch.tensor([[3, 0, 0], [4, 1, 2]])], 1e37 * normal(2, 5, 7))
 )
 task.case("a row of weights that is all 0")(lambda: _times(torch.tensor([1.0, 0, 1])[:, None]))
 task.case("heads")(lambda: (_weights(2, 3, 5, 7), normal(2, 3, 7, 11)))
 task.case("weights and values that are views of other tensors, axes swapped")(
     lambda: (_weights(2, 3, 5).mT.contiguous().mT, normal(2, 7, 5).mT)
 )
-task.case("double precision")(lambda: (_weights(2, 3, 5).double(), normal(2, 5, 7).double()))
+task.case("weights below 0, in double precision")(
+    lambda: (normal(2, 3, 5).double(), normal(2, 5, 7).double())
+)
 task.case("half precision")(lambda: (_weights(2, 3, 5).half(), normal(2, 5, 7).half()))
-task.case("6 examples of 9 queries, 131 keys")(lambda: (_weights(6, 9, 131), normal(6, 131, 7)))
+task.case("2 examples of 3 queries, 257 keys")(lambda: (_weights(2, 3, 257), normal(2, 257, 3)))
 
 
 def pairs(weights: Tensor, values: Tensor) -> Tensor:

@@ -63,10 +63,10 @@ task.case("half precision")(lambda: (normal(2, 3, 5, 14).half(), lengths(0, 1, 2
 task.case("positions around 100,000")(
     lambda: (normal(2, 3, 5, 14), lengths(100_003, 99_991, 100_019, 99_989, 0))
 )
-task.case("double precision")(lambda: (normal(2, 3, 5, 14).double(), lengths(0, 1, 2, 3, 4)))
-task.case("6 examples of 131 positions, 9 heads, 70 numbers")(
-    lambda: (normal(6, 9, 131, 70), torch.arange(131))
+task.case("70 numbers, in double precision")(
+    lambda: (normal(2, 3, 5, 70).double(), lengths(0, 1, 2, 3, 4))
 )
+task.case("131 positions, 9 heads")(lambda: (normal(1, 9, 131, 4), torch.arange(131)))
 
 
 def joined(*numbers: Tensor, like: Tensor) -> Tensor:

@@ -53,7 +53,7 @@ task.case("one position")(lambda: (1, 10))
 task.case("five hundred positions")(lambda: (503, 16))
 task.case("an odd size")(lambda: (5, 7))
 task.case("one number")(lambda: (5, 1))
-task.case("a hundred thousand positions")(lambda: (100_003, 10))
+task.case("fifty thousand positions")(lambda: (50_021, 4))
 task.case("131 positions, 130 numbers")(lambda: (131, 130))
 
 

@@ -21,6 +21,7 @@ task = Task(
 )
 
 task.case("as many queries as keys")(lambda: (7, 7, 2))
+task.case("as many queries as keys, and a longer window")(lambda: (7, 7, 3))
 task.case("fewer queries than keys")(lambda: (3, 11, 2))
 task.case("one query against kept keys")(lambda: (1, 11, 7))
 task.case("a query that sees itself only")(lambda: (5, 7, 0))
