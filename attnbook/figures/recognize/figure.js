@@ -12,7 +12,7 @@ import { codeOf } from "./pieces.js";
 
 /** The task and its inputs. @param {Model<Traits>} model @param {() => void} onFormat */
 function inputsBox(model, onFormat) {
-  const names = Object.fromEntries(Object.keys(model.get("samples")).map((name) => [name, name]));
+  const names = Object.fromEntries(Object.keys(TEXT.about).map((name) => [name, name]));
   const task = selectBox(null, names, (name) => setterOf(model)({ task: name }));
   const format = selectBox(null, TEXT.formats, onFormat);
   const about = make("p");

@@ -10,10 +10,10 @@ from playwright.sync_api import expect
 from attnbook.figures import RecognizeFigure
 from attnbook.practice import recognize
 from attnbook.practice.recognition import code_for, data_of
-from tests.figures.shared.page import layout_problems, notebook, open_in_book
+from tests.figures.shared.page import SMALL_TEXT, TOO_WIDE, notebook, open_in_book
 from tests.practice.test_recognition import as_tensor, right
 from tests.tools.site.live_pages import book, page
-from tests.tools.site.site_checks import NARROW, WIDE, axe_findings
+from tests.tools.site.site_checks import JUDGED, OF_LOOK, axe_findings, change_view
 
 BUG = next(bug for bug in data_of("grouped-heads")["bugs"] if bug["name"] == "key heads tiled")
 
@@ -34,8 +34,8 @@ def address(address):
 
 
 @contextmanager
-def opened(browser, url, width=WIDE, **options):
-    with open_in_book(browser, url, width, **options) as (tab, figures, _):
+def opened(browser, url, **options):
+    with open_in_book(browser, url, **options) as (tab, figures, _):
         yield tab, figures.first
 
 
@@ -84,15 +84,17 @@ def test_the_inputs_are_shown_and_copied_as_torch_code_and_as_lists(browser, ser
         assert code.inner_text().startswith("numbers = [2.0")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_it_has_no_findings_of_axe_and_no_problems_of_layout(browser, serve, built, width, scheme):
-    url = f"{serve(built.html)}pasted.html"
-    with opened(browser, url, width, color_scheme=scheme) as (tab, figure):
+def test_it_is_legible_and_accessible_with_a_verdict(browser, serve, built, save_picture):
+    rules = [*OF_LOOK, "label", "select-name", "button-name"]
+    with opened(browser, f"{serve(built.html)}pasted.html") as (tab, figure):
         paste(figure, str(as_tensor(BUG["output"])))
         expect(verdict(figure)).to_contain_text("To fix it")
-        assert layout_problems(figure) == []
-        assert axe_findings(tab) == []
+        for width, scheme in JUDGED:
+            change_view(tab, width, scheme)
+            assert axe_findings(tab, rules) == [], (width, scheme)
+            for problems in (TOO_WIDE, SMALL_TEXT):
+                assert figure.evaluate(problems) == [], (width, scheme)
+            save_picture(figure, f"recognize-{width}-{scheme}")
 
 
 def test_a_notebook_shows_which_function_finds_the_bug(alone):
