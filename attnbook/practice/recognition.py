@@ -32,12 +32,14 @@ class Sample:
         axes: the name of each axis of the output.
         sums: "rows" if an output's rows are weights; "last" if each value ends with 1, so that
             each output ends with the sum of its weights.
+        padded: the examples with padding, and with visible keys.
     """
 
     task: str
     make: Callable[[], tuple[Any, ...]]
     axes: str
     sums: str = ""
+    padded: tuple[int, ...] = ()
 
 
 def halves(*shape: int, seed: int = 0) -> Tensor:
@@ -52,13 +54,14 @@ def _values(*shape: int) -> Tensor:
 
 def _scores() -> Tensor:
     scores = halves(3, 2, 5)
+    scores[0, 0, 1] = 0
     scores[0, 1, :3] = torch.tensor([1000.0, 999.5, 1000.0])
     scores[1, 1, :2] = -2_000_000
     return scores
 
 
 def _mask() -> Tensor:
-    mask = halves(2, 3, 4, seed=3) > -0.5
+    mask = halves(2, 3, 5, seed=3) > -0.5
     mask[0, 1] = False
     return mask
 
@@ -70,40 +73,46 @@ def _weights() -> list[Tensor]:
 SAMPLES = {
     "scaled-dot-attention": Sample(
         "scaled-dot-attention",
-        lambda: (halves(3, 2, 4), halves(3, 5, 4, seed=1), _values(3, 5, 3), lengths(5, 2, 0)),
+        lambda: (halves(3, 2, 4), halves(3, 5, 4, seed=1), _values(3, 5, 3), lengths(3, 5, 0)),
         "example query component",
         "last",
+        (0,),
     ),
     "causal-attention": Sample(
         "causal-attention",
-        lambda: (halves(2, 4, 3), halves(2, 4, 3, seed=1), _values(2, 4, 5)),
+        lambda: (halves(2, 6, 3), halves(2, 6, 3, seed=1), _values(2, 6, 4)),
         "example query component",
         "last",
     ),
     "cached-step": Sample(
         "causal-attention",
-        lambda: (halves(2, 3, 2), halves(2, 6, 2, seed=1), _values(2, 6, 4)),
+        lambda: (halves(2, 3, 4), halves(2, 6, 4, seed=1), _values(2, 6, 3)),
         "example query component",
         "last",
     ),
     "masked-attention": Sample(
         "masked-attention",
-        lambda: (halves(2, 2, 3, 2), halves(2, 2, 4, 2, seed=1), _values(2, 2, 4, 3), _mask()),
+        lambda: (halves(2, 2, 3, 3), halves(2, 2, 5, 3, seed=1), _values(2, 2, 5, 2), _mask()),
         "example head query component",
         "last",
     ),
     "masked-softmax": Sample(
-        "masked-softmax", lambda: (_scores(), lengths(5, 2, 0)), "example query key", "rows"
+        "masked-softmax",
+        lambda: (_scores(), lengths(4, 2, 0)),
+        "example query key",
+        "rows",
+        (0, 1),
     ),
     "multi-head-attention": Sample(
         "multi-head-attention",
         lambda: (
-            *(halves(2, n, 2, seed=seed) for seed, n in enumerate((3, 4, 4))),
+            *(halves(2, n, 2, seed=seed) for seed, n in enumerate((3, 5, 5))),
             *_weights(),
             3,
-            lengths(3, 4),
+            lengths(3, 5),
         ),
         "example query component",
+        padded=(0,),
     ),
     "grouped-heads": Sample(
         "grouped-heads",
@@ -142,6 +151,11 @@ class Recognition(Message):
         right: whether the output is right.
         bugs: the known bugs that give this output, at most two.
         text: the verdict, a paragraph each.
+
+    Example:
+        >>> from attnbook.practice import recognize
+        >>> recognize("layer-norm", [0.3333, -1.3333, -0.5, 1.4444, 0.0556])
+        ✓ layer-norm: right on these inputs.
     """
 
     task: str
@@ -174,8 +188,8 @@ def recognize(task: str, output: object) -> Recognition:
 
     Example:
         >>> from attnbook.practice import recognize
-        >>> recognize("layer-norm", "[0.345, -1.378, -0.517, 1.493, 0.057]").bugs
-        []
+        >>> recognize("layer-norm", "[0.3029, -1.2114, -0.4543, 1.3124, 0.0505]").bugs[0].name
+        'divided by one less'
     """
     data = data_of(task)
     try:
@@ -268,14 +282,12 @@ def data_of(task: str) -> dict[str, Any]:
     found, sample = _task(task), SAMPLES[task]
     right = _output(found, sample, found.reference)
     outputs = [(bug, _output(found, sample, bug.function)) for bug in found.bugs.values()]
-    arguments = dict(zip(found.arguments, sample.make(), strict=False))
-    lens = arguments.get("valid_lens", torch.tensor([])).tolist()
     return {
         "name": task,
         "output": found.outputs[0],
         "axes": sample.axes.split(),
         "sums": sample.sums,
-        "padded": [i for i, length in enumerate(lens) if 0 < length < max(lens)],
+        "padded": [*sample.padded],
         "right": right,
         "bugs": [
             {"name": bug.name, "cause": bug.cause, "fix": bug.fix, "output": output}

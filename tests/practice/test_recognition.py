@@ -52,7 +52,7 @@ def test_the_inputs_are_short_exact_and_give_the_right_output(task):
     assert [torch.as_tensor(each).tolist() for each in copied] == [
         torch.as_tensor(each).tolist() for each in arguments
     ]
-    assert right(task).numel() <= 40
+    assert right(task).numel() <= 48
     if task != "layer-norm":
         assert recognize(task, find_task(SAMPLES[task].task).reference(*copied))
     assert len(data_of(task)["axes"]) == right(task).dim()
@@ -112,9 +112,9 @@ PRINTS = {
     "lists": lambda: str(right().tolist()),
     "three digits": lambda: rounded(3),
     "JAX": lambda: f"Array({right().tolist()}, dtype=float32)",
-    "TensorFlow": lambda: f"tf.Tensor(\n{right().numpy()}, shape=(2, 4, 5), dtype=float32)",
+    "TensorFlow": lambda: f"tf.Tensor(\n{right().numpy()}, shape=(2, 6, 4), dtype=float32)",
     "a tf.Tensor": lambda: (
-        f"<tf.Tensor: shape=(2, 4, 5), dtype=float32, numpy=\n{right().numpy()}>"
+        f"<tf.Tensor: shape=(2, 6, 4), dtype=float32, numpy=\n{right().numpy()}>"
     ),
     "a name": lambda: f"output = {right()}",
     "a notebook": lambda: f"Out[3]: {right()}",
@@ -149,7 +149,7 @@ def test_masks_are_compared_as_they_are_printed():
     mask = right("window-mask").bool()
     assert recognize("window-mask", str(mask))
     assert recognize("window-mask", mask)
-    assert names("window-mask", str(~mask)) == ["true where it is hidden"]
+    assert len(names("window-mask", str(~mask))) == 1
 
 
 def nan_in_a_row():
@@ -168,17 +168,17 @@ KINDS = [
     (CAUSAL, lambda: -right(), "Each number has the opposite sign."),
     (CAUSAL, lambda: 0.3 * right(), "Each number is 0.3 times the right one."),
     (CAUSAL, lambda: 0.3 * right(), "in row `[0][0]` this is 0.3, and should be 1."),
-    (CAUSAL, lambda: right().mT, "The shape of the output is (2, 5, 4), and should be (2, 4, 5)."),
-    (CAUSAL, nan_in_a_row, "5 numbers are NaN or infinite."),
+    (CAUSAL, lambda: right().mT, "The shape of the output is (2, 4, 6), and should be (2, 6, 4)."),
+    (CAUSAL, nan_in_a_row, "4 numbers are NaN or infinite."),
     (CAUSAL, nan_in_a_row, "Numbers are wrong only in query 2, counted from 0."),
     (
         CAUSAL,
         lambda: changed(CAUSAL, (0, 3, 1)),
-        "1 of 40 numbers is wrong: the one at `[0][3][1]`",
+        "1 of 48 numbers is wrong: the one at `[0][3][1]`",
     ),
     (CAUSAL, lambda: changed(CAUSAL, (..., slice(1, None), 0)), "only from query 1 on"),
     ("rotary-encoding", lambda: changed("rotary-encoding", (0, 1)), "only in head 1"),
-    ("scaled-dot-attention", lambda: changed("scaled-dot-attention", 1), "examples with padding."),
+    ("scaled-dot-attention", lambda: changed("scaled-dot-attention", 0), "examples with padding."),
     ("scaled-dot-attention", lambda: changed("scaled-dot-attention", 2), "has no visible key"),
     ("masked-softmax", lambda: 0.7 * right("masked-softmax"), "weights sum to 0.7, and should"),
 ]

@@ -251,7 +251,7 @@ def describe_sums(
         total, wanted = (sum(each[i] for i in summed) for each in (mine, right["numbers"]))
         if not close(total, wanted, (tolerance[0], len(summed) * tolerance[1])):
             index = index_text(right["shape"], row[0]).rpartition("[")[0]
-            sums = {"row": index, "sum": f"{total:.4g}", "right": f"{wanted:.4g}"}
+            sums = {"row": index, "sum": f"{total:.3g}", "right": f"{wanted:.3g}"}
             return [TEXT("weights_sum" if data["sums"] == "rows" else "last_is_sum", **sums)]
     return []
 
