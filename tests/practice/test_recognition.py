@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from attnbook.practice import find_task, recognize
-from attnbook.practice.judge.pasted import agree, empty_rows, judge_output, read_text
+from attnbook.practice.judge.pasted import agree, close, empty_rows, judge_output, read_text
 from attnbook.practice.recognition import SAMPLES, SEEN, code_for, data_of, inputs_of
 
 ELSEWHERE = Path(__file__).with_name("elsewhere.toml")
@@ -117,6 +117,7 @@ PRINTS = {
         f"<tf.Tensor: shape=(2, 6, 4), dtype=float32, numpy=\n{right().numpy()}>"
     ),
     "a name": lambda: f"output = {right()}",
+    "a remark": lambda: f"output (mine):\n{right()}",
     "a notebook": lambda: f"Out[3]: {right()}",
     "its shape": lambda: f"{right().shape}\n{right()}",
     "one head": lambda: str(right()[:, None]),
@@ -145,6 +146,13 @@ def test_numbers_are_equal_up_to_single_precision_and_the_digits_that_are_printe
     assert not recognize(CAUSAL, right() + 1e-4)
 
 
+def test_infinity_has_a_sign_and_equals_no_number():
+    found = read_text("tensor([-inf, inf, 1.])")
+    assert found["numbers"] == [-math.inf, math.inf, 1.0]
+    assert not close(1.0, math.inf, SEEN)
+    assert not close(-math.inf, math.inf, SEEN)
+
+
 def test_masks_are_compared_as_they_are_printed():
     mask = right("window-mask").bool()
     assert recognize("window-mask", str(mask))
@@ -167,6 +175,7 @@ def changed(task, index, factor=1.5):
 KINDS = [
     (CAUSAL, lambda: -right(), "Each number has the opposite sign."),
     (CAUSAL, lambda: 0.3 * right(), "Each number is 0.3 times the right one."),
+    (CAUSAL, lambda: -0.3 * right(), "Each number is -0.3 times the right one."),
     (CAUSAL, lambda: 0.3 * right(), "in row `[0][0]` this is 0.3, and should be 1."),
     (CAUSAL, lambda: right().mT, "The shape of the output is (2, 4, 6), and should be (2, 6, 4)."),
     (CAUSAL, nan_in_a_row, "4 numbers are NaN or infinite."),

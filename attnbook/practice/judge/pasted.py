@@ -278,7 +278,7 @@ def describe_place(data: dict[str, Any], wrong: list[int], empty: list[int]) -> 
     lines: list[str] = []
     for axis in range(len(shape)):
         places = sorted({index_of(shape, i)[axis] for i in wrong})
-        if axis == 0 and data["padded"] and all(place in data["padded"] for place in places):
+        if axis == 0 and all(place in data["padded"] for place in places):
             lines.append(TEXT("wrong_in_padded"))
         elif len(places) < shape[axis]:
             name, first = names[data["axes"][axis]], places[0]
