@@ -205,12 +205,14 @@ def recognize(task: str, output: object) -> Recognition:
 def _read(output: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a reader passes
     plain = output.tolist() if hasattr(output, "tolist") else output
     try:
-        return read_value(plain, str(getattr(output, "dtype", "")))
+        found = read_value(plain, str(getattr(output, "dtype", "")))
     except (TypeError, ValueError, RuntimeError):
         raise TypeError(
             "output must be a tensor, an array, nested lists of numbers or the text that is "
             f"printed, got {type(output).__name__}"
         ) from None
+    # Numbers in a list may be rounded, as they were printed.
+    return read_text(str(output)) if isinstance(output, list) else found
 
 
 def inputs_of(task: str) -> list[tuple[str, str, bool]]:

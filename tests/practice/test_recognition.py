@@ -129,6 +129,7 @@ VALUES = {
     "a tensor of another type": lambda: right().bfloat16(),
     "an array": lambda: right().numpy(),
     "lists": lambda: right().tolist(),
+    "rounded lists": lambda: np.round(right().double().numpy(), 4).tolist(),
 }
 
 
