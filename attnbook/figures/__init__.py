@@ -17,6 +17,7 @@ from attnbook.figures.online.figure import OnlineSoftmaxFigure
 from attnbook.figures.pooling.figure import PoolingFigure
 from attnbook.figures.position.figure import PositionFigure
 from attnbook.figures.prediction.figure import Prediction
+from attnbook.figures.recognize.figure import RecognizeFigure
 from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.shape.figure import ShapeFigure
 from attnbook.figures.translator.figure import TranslatorFigure
@@ -32,6 +33,7 @@ __all__ = [
     "PoolingFigure",
     "PositionFigure",
     "Prediction",
+    "RecognizeFigure",
     "ScalingFigure",
     "ShapeFigure",
     "TranslatorFigure",

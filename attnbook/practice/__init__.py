@@ -4,8 +4,9 @@ from attnbook.practice.judge.checking import check
 from attnbook.practice.judge.grading import grade_tests
 from attnbook.practice.judge.run_safely import remember_names
 from attnbook.practice.judge.verdicts import wrong_answers
+from attnbook.practice.recognition import recognize
 from attnbook.practice.registry import LIST_TASKS, TASKS, find_task
 
 remember_names()
 
-__all__ = ["LIST_TASKS", "TASKS", "check", "find_task", "grade_tests", "wrong_answers"]
+__all__ = ["LIST_TASKS", "TASKS", "check", "find_task", "grade_tests", "recognize", "wrong_answers"]

@@ -1,6 +1,7 @@
 // The parts of the mask figure: the map of pairs, its data table, the code to copy.
 /** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
 import { selectBox } from "../shared/controls.js";
+import { copyButton } from "../shared/copying.js";
 import { make, put, stretched, withCode } from "../shared/elements.js";
 import { heatmap, paintNames } from "../shared/heatmap.js";
 import { fill } from "../shared/messages.js";
@@ -187,17 +188,6 @@ export function maskTable() {
   return { element, paint };
 }
 
-/** Copy the text of an element; where the browser forbids it, select it. @param {HTMLElement} element */
-async function copyText(element) {
-  try {
-    await navigator.clipboard.writeText(element.textContent ?? "");
-    return TEXT.copied;
-  } catch {
-    getSelection()?.selectAllChildren(element);
-    return TEXT.copy_by_hand;
-  }
-}
-
 /** Code with its comments marked. @param {string} text */
 function withComments(text) {
   return text.split(/(#.*)/).map((part, i) => (i % 2 ? make("i", { text: part }) : document.createTextNode(part)));
@@ -206,9 +196,8 @@ function withComments(text) {
 /** The code for one library. @param {(library: Library) => void} onChoose @param {boolean} isOpen else it folds */
 export function codeBox(onChoose, isOpen) {
   const choice = selectBox(null, TEXT.libraries, (value) => onChoose(/** @type {Library} */ (value)));
-  const button = make("button", { type: "button", class: "control", text: TEXT.copy });
-  const status = make("small", { role: "status" });
   const shown = make("code");
+  const { button, status } = copyButton(shown);
   const block = make("pre", { class: "scroll", tabindex: 0, "aria-label": TEXT.code_label }, shown);
   const advice = make("small", {}, ...withCode(TEXT.code_advice));
   const cannot = make("p", { class: "cannot" });
@@ -219,7 +208,6 @@ export function codeBox(onChoose, isOpen) {
     ? make("div", { class: "mask-code" }, ...parts)
     : make("details", { class: "mask-code" }, make("summary", { text: TEXT.code }), ...parts);
   let last = "";
-  button.addEventListener("click", async () => put(status, { text: await copyText(shown) }));
   /** @param {Library} library @param {Rules} rules @param {OwnRule | null} own */
   const paint = (library, rules, own) => {
     choice.value = library;

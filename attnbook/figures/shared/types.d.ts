@@ -83,7 +83,7 @@ export interface ListTask {
   cases: unknown[];
 }
 
-/** Code to run; perhaps a task to judge it by, or a function to call. */
+/** Code to run; perhaps a task to judge it by, or a function to call. Or an output to name its bug. */
 export interface Question {
   code: string;
   /** The code of functions that it may call, by their names. */
@@ -91,6 +91,9 @@ export interface Question {
   task?: ListTask;
   called?: string;
   calls?: unknown[][];
+  pasted?: string;
+  /** As Python's `recognition.data_of` describes a task. */
+  data?: unknown;
 }
 
 /** The result of a run. */
@@ -207,6 +210,7 @@ declare global {
     attnbookLate?: {
       editor?: { open(parent: HTMLElement, options: EditorOptions): Editor };
       python?: { Python: new () => Runner };
+      recognition?: Record<string, unknown>;
       copying?: PackedModel;
       convolutional?: PackedTranslator;
       small?: PackedTranslator;

@@ -87,6 +87,7 @@ EXAMPLES = {
         {"tried": ["(1, 7, 3)"], "done": "right"},
         frozenset({"tried", "done"}),
     ),
+    "recognize": Example(figures.RecognizeFigure, {"task": "layer-norm"}),
     "scaling": Example(by_hand, {"d": 1}),
     "shape": Example(lambda: figures.ShapeFigure(heads()), {"step": 7}),
     "translator": Example(
@@ -262,7 +263,7 @@ def test_it_begins_with_its_action_and_ends_with_its_caption_and_its_numbers_are
     assert shown.get_by_role("table").count() == 0
     count = shown.locator("details table").count()
     assert count == shown.locator("table").count()
-    assert (count == 0) == (name in ("code", "prediction"))
+    assert (count == 0) == (name in ("code", "prediction", "recognize"))
     assert shown.evaluate(MISROUNDED) == []
 
 
@@ -305,7 +306,7 @@ def test_only_readers_who_accept_motion_see_transitions(every):
     moving = {name for name, count in every.evaluate(MOVING).items() if count}
     every.tab.emulate_media(reduced_motion="reduce")
     still = {"code", "cost", "mask", "position", "position, rotary"}
-    still |= {"prediction", "shape"}
+    still |= {"prediction", "recognize", "shape"}
     assert moving == {*EXAMPLES} - still  # bars and shares move, nothing else
 
 
@@ -322,7 +323,8 @@ def test_all_figures_work_on_one_page_of_a_book(every, browser, address):
         for name, seen, expected in zip(
             EXAMPLES, tab.evaluate(SNAPSHOTS), every.snapshots, strict=True
         ):
-            assert (seen == expected) == (name != "code"), name  # it has an editor there
+            # There they run Python, and have a field for it.
+            assert (seen == expected) == (name not in ("code", "recognize")), name
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Scripts that a page loads only when they are needed: an editor, Python, a model's weights.
+"""Scripts that a page loads only when they are needed: an editor, Python, a model, known outputs.
 
 A figure names in its trait `late` what it may need, and `live.py` names that on its page. The
 weights are those of the checkpoint that the chapter loads; here they become a script.
@@ -25,15 +25,17 @@ BUNDLED = ("editor", "python")  # what PROGRAM makes
 
 
 def packers() -> dict[str, Callable[[], dict[str, Any]]]:
-    """The function that packs each model's weights, by the model's name."""
+    """The functions that give each model's weights, and the outputs of known bugs, by name."""
     # A book without models is built without torch.
     from attnbook.figures.heads import packing as decoders  # noqa: PLC0415
     from attnbook.figures.translator import packing as translators  # noqa: PLC0415
     from attnbook.models.transformer import checkpoints as transformer  # noqa: PLC0415
     from attnbook.models.translator import checkpoints as translator  # noqa: PLC0415
+    from attnbook.practice import recognition  # noqa: PLC0415
 
     return {
         **{name: partial(decoders.packed, name) for name in transformer.BOOK},
+        "recognition": lambda: {name: recognition.data_of(name) for name in recognition.SAMPLES},
         **{name: partial(translators.packed, name) for name in translator.BOOK},
     }
 

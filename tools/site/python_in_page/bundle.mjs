@@ -15,6 +15,7 @@ const PYTHON = {
   "/lib/attnbook/messages.py": "../../../attnbook/messages.py",
   "/lib/attnbook/practice/judge/judging.py": "../../../attnbook/practice/judge/judging.py",
   "/lib/attnbook/practice/judge/lists.py": "../../../attnbook/practice/judge/lists.py",
+  "/lib/attnbook/practice/judge/pasted.py": "../../../attnbook/practice/judge/pasted.py",
   "/lib/attnbook/practice/judge/messages.json": "../../../attnbook/practice/judge/messages.json",
   "/lib/advice.py": "advice.py",
   "/lib/built_in.py": "built_in.py",

@@ -9,7 +9,15 @@ import json
 import sys
 
 from attnbook.messages import Messages
-from attnbook.practice.judge.lists import as_plain, describe_error, judge, message_of, paragraphs
+from attnbook.practice.judge.lists import (
+    Unreadable,
+    as_plain,
+    describe_error,
+    judge,
+    message_of,
+    paragraphs,
+)
+from attnbook.practice.judge.pasted import judge_output, read_text
 
 try:
     from typing import Any
@@ -42,16 +50,23 @@ printing = {"in a line": False}  # whether the last printed line is incomplete
 def answer(question: str) -> str:
     """Answer one question: {"code"} runs it, {"task"} judges it, {"called", "calls"} calls it.
 
-    {"parts"} is the code of functions, by their names, that the code may call.
+    {"parts"} is the code of functions, by their names, that the code may call. {"pasted", "data"}
+    judges an output of code that ran elsewhere.
     """
     request = json.loads(question)
     reply: dict[str, Any]
     try:
-        if "calls" in request:
+        if "pasted" in request:
+            reply = {
+                "verdict": judge_output(request["data"], read_text(request["pasted"]))["paragraphs"]
+            }
+        elif "calls" in request:
             reply = {"given": call_function(request)}
         else:
             names = run_code(request["code"], request.get("parts"))
             reply = judge_task(request["task"], names) if request.get("task") else {}
+    except Unreadable as error:
+        reply = {"verdict": [str(error)]}
     except BaseException as error:
         reply = {
             "error": describe_error(error),

@@ -1,0 +1,1 @@
+"""Numbers that a reader pastes, and the bug that gives them."""
