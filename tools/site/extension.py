@@ -86,7 +86,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         sharing.introduce,
         sharing.fill_lost_page,
         redirects.redirect_sections,
-        tables.break_names_of_page,
+        tables.break_names,
         accessibility.drop_citation_roles,
         accessibility.drop_empty_headers,
         accessibility.drop_lists_of_arguments,

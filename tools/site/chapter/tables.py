@@ -43,16 +43,13 @@ def name_column(name: nodes.Node, cell: nodes.Node) -> None:
     cell[0].insert(0, label)
 
 
-def break_names(html: str) -> str:
+def break_names(context: dict[str, Any]) -> None:
     """Let code in wide tables break at `_`, at a point, and before a capital.
 
     The tree stays as it is, because the search index reads it.
     """
-    return TABLE.sub(
-        lambda table: NAME.sub(lambda name: BETWEEN_WORDS.sub("<wbr>", name[0]), table[0]), html
-    )
 
+    def broken(table: re.Match[str]) -> str:
+        return NAME.sub(lambda name: BETWEEN_WORDS.sub("<wbr>", name[0]), table[0])
 
-def break_names_of_page(context: dict[str, Any]) -> None:
-    """Let such code break on a page."""
-    change_body(context, break_names)
+    change_body(context, lambda body: TABLE.sub(broken, body))

@@ -34,7 +34,9 @@ def test_names_in_a_wide_table_break_between_words_and_are_read_as_one():
     code = '<code><span class="pre">nn.TransformerEncoderLayer</span> <span class="pre">a_b</span>'
     table = f'<article><table class="attnbook-stacked table"><td>{code}</code></td></table>'
     whole = f"{table}<p>{code}</code></p></article>"
-    broken = break_names(whole)
+    context = {"body": whole}
+    break_names(context)
+    broken = context["body"]
     words = ["nn.", "Transformer", "Encoder", "Layer", "a_", "b"]
     cell, _, text = broken.partition("<p>")
     assert cell.replace("<wbr>", "|").count("|") == len(words) - 2
