@@ -361,7 +361,7 @@ by_hand.case("scores of -2,000,000")(lambda: ([-2e6, -2e6, -2e6 - 1], 2))
 by_hand.case("scores of -5,000, and padding")(lambda: ([-5000.0, -5000.0, -5001.0], 2))
 by_hand.case("scores of -5, and padding that scores 0")(lambda: ([-5.0, -5.0, 0.0], 2))
 by_hand.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0], 4))
-by_hand.case("9 of 12 keys")(lambda: ([x * 0.5 - 3 for x in range(12)], 9))
+by_hand.case("6 of 8 keys")(lambda: ([x * 0.5 - 3 for x in range(8)], 6))
 
 
 by_hand.solution("it takes powers of the visible scores only, and appends zeros for padding.")(

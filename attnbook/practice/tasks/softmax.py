@@ -47,8 +47,8 @@ task.case("rows that are 1000 apart", gradients=False)(
     lambda: (torch.tensor([[[1000.0, 1001, 1003], [0, 2, 1]], [[-1000, -999, -1002], [3, 1, 2]]]),)
 )
 task.case("double precision")(lambda: (normal(2, 3, 5).double(),))
-task.case("half precision, where powers of 12 overflow")(
-    lambda: (torch.tensor([[[12.0, 11, 9], [0, 1, 2]]]).half(),)
+task.case("half precision, where powers of 12 overflow, and 1000.7 is 1000.5")(
+    lambda: (torch.tensor([[[12.0, 11, 9], [1000, 999, 1000]]]).half(),)
 )
 task.case("2 examples of 3 queries, 257 keys")(lambda: (normal(2, 3, 257),))
 
