@@ -9,32 +9,15 @@ Sources: the documentation of what each docstring names, in torch 2.13 and trans
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial, reduce
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnbook.checks import check_size, check_whole_number, describe_value, is_whole
-from attnbook.masking.conversion import (
-    from_attention_mask,
-    from_attn_mask,
-    from_key_padding_mask,
-)
-from attnbook.masking.masks import causal_mask, check_mask, length_mask
-from attnbook.masking.rules import (
-    FARTHEST,
-    document_mask,
-    prefix_mask,
-    start_mask,
-    window_mask,
-)
-
-if TYPE_CHECKING:
-    from jaxtyping import Bool, Int
+from attnbook.checks import describe_value
+from attnbook.masking.conversion import from_attention_mask, from_attn_mask, from_key_padding_mask
+from attnbook.masking.forms import CPU, FORMS, MaskRules, join_masks, predicates_of
 
 __all__ = [
     "MaskMod",
@@ -52,174 +35,6 @@ __all__ = [
 ]
 
 MaskMod = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-Predicate = Callable[[Tensor, Tensor, Tensor], Tensor]
-
-PADDING = ("valid_len", "start")  # the rules that are the same for every query
-FOUR_AXES = "pass a mask of four axes, 0 and -inf; booleans would be added as 0 and 1"
-# What the attention_mask of `transformers` cannot express, and what its models take instead.
-OTHER_ARGUMENTS = {
-    "back": "set a model's sliding_window, 3 for back=2 if the model is causal",
-    "ahead": "set a model's sliding_window, 2 for back=ahead=2 if it is not causal",
-    "documents": "pass position_ids that begin again at 0, with use_cache=False and no mask",
-    "prefix": FOUR_AXES,
-    "table": FOUR_AXES,
-}
-
-CPU = torch.device("cpu")
-on_cpu = partial(torch.tensor, device=CPU)
-
-
-@dataclass(frozen=True)
-class MaskRules:
-    """Which positions may attend to which in one example. All rules hold together.
-
-    The queries are at the last positions of the keys, as for `causal_mask`.
-
-    Args:
-        num_queries, num_keys: how many, at least 1 each.
-        valid_len: how many keys, from the first, may be seen: right padding.
-        start: the first key that may be seen: left padding.
-        causal: "last" hides the future, as `causal_mask` does. "first" lets query i see the
-            keys up to key i, as if queries were at the first positions.
-        back, ahead: how many keys before and after its own a query sees, as for
-            `window_mask`; a side that is None has no limit.
-        documents: the document that each key belongs to, num_keys numbers.
-        prefix: how many keys, from the first, all queries see; the others are seen causally.
-        table: any mask, num_queries rows of num_keys booleans, True = visible.
-
-    Raises:
-        TypeError, ValueError: as the mask of each rule, and for `causal` next to a prefix.
-
-    Example:
-        >>> from attnbook.masking.interop import MaskRules
-        >>> rules = MaskRules(4, 4, valid_len=3, causal="last", back=1)
-        >>> rules.visible().int()
-        tensor([[1, 0, 0, 0],
-                [1, 1, 0, 0],
-                [0, 1, 1, 0],
-                [0, 0, 1, 0]], dtype=torch.int32)
-    """
-
-    num_queries: int
-    num_keys: int
-    valid_len: int | None = None
-    start: int | None = None
-    causal: Literal["last", "first"] | None = None
-    back: int | None = None
-    ahead: int | None = None
-    documents: tuple[int, ...] | None = None
-    prefix: int | None = None
-    table: tuple[tuple[bool, ...], ...] | None = None
-
-    def __post_init__(self) -> None:
-        check_size("num_queries", self.num_queries)
-        check_size("num_keys", self.num_keys)
-        if self.causal is not None and (
-            not isinstance(self.causal, str) or self.causal not in ("last", "first")
-        ):
-            raise ValueError(
-                f"causal must be 'last', 'first' or None, got {describe_value(self.causal)}"
-            )
-        for name in ("valid_len", "start", "prefix"):
-            if (number := getattr(self, name)) is None:
-                continue
-            check_whole_number(name, number, "a whole number or None")
-            if not 0 <= number <= self.num_keys:
-                rule = f"lie in [0, num_keys={self.num_keys}]"
-                raise ValueError(f"{name} must {rule}, got {number}")
-        if self.causal and self.prefix is not None:
-            rule = "be None with a prefix, which sets the order itself"
-            raise ValueError(f"causal must {rule}, got {self.causal!r}, prefix={self.prefix}")
-        self._check_documents()
-        self._check_table()
-        self.masks()  # refuses what a rule cannot be
-
-    def _check_documents(self) -> None:
-        given = self.documents
-        if given is None:
-            return
-        rule = f"documents must be num_keys={self.num_keys} whole numbers"
-        if not isinstance(given, tuple | list) or not all(map(is_whole, given)):
-            raise TypeError(f"{rule}, got {describe_value(given)}")
-        if len(given) != self.num_keys:
-            raise ValueError(f"{rule}, got {len(given)}")
-
-    def _check_table(self) -> None:
-        given = self.table
-        if given is None:
-            return
-        rule = f"table must be {self.num_queries} or 1 rows of {self.num_keys} booleans"
-        rows = given if isinstance(given, tuple | list) else [given]
-        if not all(isinstance(row, tuple | list) and {*map(type, row)} <= {bool} for row in rows):
-            raise TypeError(f"{rule}, got {describe_value(given)}")
-        if len(rows) not in (1, self.num_queries) or {*map(len, rows)} != {self.num_keys}:
-            raise ValueError(f"{rule}, got {describe_value(given)}")
-
-    def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
-        """Give the mask of each rule under its name, True = visible; a window's is `back`.
-
-        Example:
-            >>> from attnbook.masking.interop import MaskRules
-            >>> masks = MaskRules(2, 4, valid_len=3, causal="last").masks()
-            >>> {name: mask.int().tolist() for name, mask in masks.items()}
-            {'valid_len': [[1, 1, 1, 0]], 'causal': [[1, 1, 1, 0], [1, 1, 1, 1]]}
-        """
-        shape = (1, self.num_queries, self.num_keys)
-        masks = {}
-        if self.valid_len is not None:
-            masks["valid_len"] = length_mask(on_cpu([self.valid_len]), shape)
-        if self.start is not None:
-            masks["start"] = start_mask(on_cpu([self.start]), shape)
-        if self.causal == "last":
-            masks["causal"] = causal_mask(shape)
-        if self.causal == "first":
-            masks["causal"] = torch.ones(shape, dtype=torch.bool, device=CPU).tril()
-        if self.back is not None or self.ahead is not None:
-            masks["back"] = window_mask(shape, self.back, self.ahead)
-        if self.documents is not None:
-            masks["documents"] = document_mask(on_cpu(self.documents), shape)
-        if self.prefix is not None:
-            masks["prefix"] = prefix_mask(on_cpu([self.prefix]), shape)
-        if self.table is not None:
-            masks["table"] = check_mask(on_cpu(self.table), shape, CPU)
-        return {name: mask[0] for name, mask in masks.items()}
-
-    def visible(self) -> Bool[Tensor, "queries keys"]:
-        """Join all rules in one mask, True = visible: `(num_queries, num_keys)`.
-
-        Example:
-            >>> from attnbook.masking.interop import MaskRules
-            >>> rules = MaskRules(2, 4, valid_len=3, causal="last")
-            >>> rules.visible().int().tolist()
-            [[1, 1, 1, 0], [1, 1, 1, 0]]
-        """
-        return join_masks(self.masks()).expand(self.num_queries, self.num_keys)
-
-    def positions(self) -> Int[Tensor, " keys"]:
-        """Count each key's position in its own text, `(num_keys,)`: what `position_ids` are.
-
-        They are counted from 0 at the first key after left padding, and again in each document.
-        Left padding has 0. The mask does not depend on them: it compares indexes of keys.
-
-        Example:
-            >>> from attnbook.masking.interop import MaskRules
-            >>> rules = MaskRules(1, 6, start=1, documents=(0, 0, 0, 1, 1, 1))
-            >>> rules.positions().tolist()
-            [0, 0, 1, 0, 1, 2]
-        """
-        first, documents = self.start or 0, self.documents or (0,) * self.num_keys
-        counters = {document: count() for document in documents}
-        positions = [
-            next(counters[document]) if key >= first else 0
-            for key, document in enumerate(documents)
-        ]
-        return on_cpu(positions)
-
-
-def join_masks(masks: dict[str, Tensor]) -> Tensor:
-    """Hide what any of them hides; without masks nothing, by one True to be expanded."""
-    everything = torch.ones(1, 1, dtype=torch.bool, device=CPU)
-    return reduce(torch.logical_and, masks.values(), everything)
 
 
 def for_attnbook(rules: MaskRules) -> dict[str, Any]:
@@ -236,7 +51,7 @@ def for_attnbook(rules: MaskRules) -> dict[str, Any]:
     masks = rules.masks()
     arguments: dict[str, Any] = {}
     if masks.pop("valid_len", None) is not None:
-        arguments["valid_lens"] = on_cpu([rules.valid_len])
+        arguments["valid_lens"] = torch.tensor([rules.valid_len], device=CPU)
     if rules.causal == "last":
         del masks["causal"]
         arguments["causal"] = True
@@ -297,7 +112,7 @@ def for_multihead_attention(rules: MaskRules) -> dict[str, Any]:
                 [False, False, False]])}
     """
     masks = rules.masks()
-    padding = {name: masks.pop(name) for name in PADDING if name in masks}
+    padding = {name: masks.pop(name) for name in [*masks] if FORMS[name].is_padding}
     arguments = {"key_padding_mask": ~join_masks(padding)} if padding else {}
     if masks:
         arguments["attn_mask"] = ~join_masks(masks).expand(rules.num_queries, rules.num_keys)
@@ -341,7 +156,7 @@ def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> Ma
         [0, 0, 0, 1, 1, 1]
     """
     shift = rules.num_keys - rules.num_queries
-    predicates = tuple(_predicates(rules, device))
+    predicates = [*predicates_of(rules, device).values()]
 
     def mask_mod(_b: Tensor, _h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
         visible = kv_idx >= 0
@@ -370,7 +185,7 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
         {'attention_mask': tensor([[0, 0, 1, 1]])}
     """
     masks = rules.masks()
-    for name, instead in OTHER_ARGUMENTS.items():
+    for name, instead in [each for form in FORMS.values() for each in form.instead.items()]:
         if (rule := getattr(rules, name)) is not None:
             same = "for an attention_mask of two axes, which is the same for every query"
             raise ValueError(f"{name} must be None {same}, got {describe_value(rule)}: {instead}")
@@ -379,29 +194,3 @@ def for_transformers(rules: MaskRules) -> dict[str, Any]:
         raise ValueError(f"causal must be 'last', as in models, if {sizes} differ, got 'first'")
     masks.pop("causal", None)
     return {"attention_mask": join_masks(masks).expand(1, rules.num_keys).long()}
-
-
-def _predicates(rules: MaskRules, device: torch.device | str) -> Iterator[Predicate]:
-    """Give each rule as a function of a query's index, its position, and a key's position."""
-    if (length := rules.valid_len) is not None:
-        yield lambda _query, _position, key: key < length
-    if (start := rules.start) is not None:
-        yield lambda _query, _position, key: key >= start
-    if rules.causal == "last":
-        yield lambda _query, position, key: key <= position
-    if rules.causal == "first":
-        yield lambda query, _position, key: key <= query
-    if rules.back is not None:
-        back = min(rules.back, FARTHEST)
-        yield lambda _query, position, key: key >= position - back
-    if rules.ahead is not None:
-        ahead = min(rules.ahead, FARTHEST)
-        yield lambda _query, position, key: key <= position + ahead
-    if rules.documents is not None:
-        documents = torch.tensor(rules.documents, device=device)
-        yield lambda _query, position, key: documents[position] == documents[key]
-    if (prefix := rules.prefix) is not None:
-        yield lambda _query, position, key: (key < prefix) | (key <= position)
-    if rules.table is not None:
-        table = torch.tensor(rules.table, device=device).expand(rules.num_queries, -1)
-        yield lambda query, _position, key: table[query, key]

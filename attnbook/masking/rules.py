@@ -98,13 +98,12 @@ def window_mask(
 
     Source: Beltagy, Peters and Cohan (2020), section 3.1.
     """
-    back, ahead = _read_reach("back", back), _read_reach("ahead", ahead)
+    back, ahead = read_reach("back", back), read_reach("ahead", ahead)
     queries, keys = query_and_key_positions(
         "a window", shape, device, query_positions, key_positions
     )
     apart = keys - queries
-    near = torch.ones_like(apart, dtype=torch.bool) if back is None else apart >= -back
-    return near if ahead is None else near & (apart <= ahead)
+    return (apart >= -back) & (apart <= ahead)
 
 
 def prefix_mask(
@@ -244,7 +243,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     )
     if sinks is None:
         raise TypeError("sinks must be a whole number, got None")
-    sinks = _read_reach("sinks", sinks) or 0
+    sinks = read_reach("sinks", sinks)
     if window is not None:
         check_size("window", window)
         window = min(window, FARTHEST)
@@ -300,10 +299,10 @@ def _given_documents(
     return given_positions(name, documents, shape, axis, device)
 
 
-def _read_reach(name: str, reach: int | None) -> int | None:
-    """Refuse what is neither None nor a distance; none reaches further than `FARTHEST`."""
+def read_reach(name: str, reach: int | None) -> int:
+    """Refuse what is neither None nor a distance; None is `FARTHEST`, and none is further."""
     if reach is None:
-        return None
+        return FARTHEST
     see = see_recipe("window")
     if not is_whole(reach):
         raise TypeError(f"{name} must be a whole number or None, got {describe_value(reach)}{see}")

@@ -23,13 +23,8 @@ PACKAGE = ROOT / "attnbook"
 FOLDERS = ("fused", "masking")
 CORE = sorted([*PACKAGE.glob("[!_]*.py"), *(p for f in FOLDERS for p in PACKAGE.glob(f"{f}/*.py"))])
 CORE.remove(PACKAGE / "display.py")  # it draws, with matplotlib
-NOT_LOADED = (
-    "colors",
-    "conversion",
-    "interop",
-    "messages",
-    "timing",
-)  # `import attnbook` does not import them
+# `import attnbook` does not import these.
+NOT_LOADED = ("colors", "conversion", "forms", "interop", "messages", "timing")
 ROOMS = ("models", "tracing", "figures")
 REST = [path for room in ROOMS for path in PACKAGE.glob(f"{room}/**/*.py")]
 EXTRA = {"dates": {"babel"}, "checkpoint_files": {"safetensors"}}

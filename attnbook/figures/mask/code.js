@@ -2,9 +2,10 @@
 /** @import { Library, OwnRule, Rules } from "./types" */
 import { joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
+import { collectFromForms, gapOf, minus, NOTHING } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { emptyRowsOf, gapOf, intersection, NOTHING, positionsOf, simplifyRules, visibleOf } from "./rules.js";
-import { asksQuery, conjunction, inLines, minus, paddingRulesOf, pairRulesOf, positions } from "./terms.js";
+import { emptyRowsOf, intersection, positionsOf, simplifyRules, visibleOf } from "./rules.js";
+import { conjunction, inLines, positions, termsOf } from "./terms.js";
 
 /** Code, or why a library cannot express the mask. @typedef {{code?: string, cannot?: string}} Snippet */
 
@@ -29,30 +30,16 @@ const code = (...lines) => ({ code: `${lines.join("\n")}\n` });
 
 /** The layers of this book. @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function attnbook(rules, own) {
-  const { num_queries, num_keys, valid_len, start, causal, back, ahead, documents, prefix } = rules;
-  /** @type {string[]} */
-  const functions = [];
-  /** @type {string[]} */
-  const masks = [];
-  const args = [];
-  /** @param {string} name @param {string} first */
-  const add = (name, first) => {
-    functions.push(name);
-    masks.push(`${name}(${first})`);
-  };
-  if (start !== null) add("start_mask", `torch.tensor([${start}]), shape`);
-  if (back !== null || ahead !== null)
-    add("window_mask", `shape, back=${back ?? "None"}${ahead === 0 ? "" : `, ahead=${ahead ?? "None"}`}`);
-  if (documents) add("document_mask", `torch.tensor([${documents.join(", ")}]), shape`);
-  if (prefix !== null) add("prefix_mask", `torch.tensor([${prefix}]), shape`);
-  if (causal === "first") masks.push(`torch.ones(${num_queries}, ${num_keys}, dtype=torch.bool).tril()`);
-  const bare = { ...rules, ...NOTHING };
-  const mine = [...paddingRulesOf(bare, own), ...pairRulesOf(bare, own, "table")];
+  const { num_queries, num_keys } = rules;
+  const found = collectFromForms(rules, ({ ours }, given) => ours(given));
+  const args = found.flatMap(({ argument }) => argument ?? []);
+  const calls = found.flatMap(({ call }) => call ?? []);
+  const functions = calls.map((call) => call.split("(")[0]);
+  const masks = [...calls, ...found.flatMap(({ mask }) => mask ?? [])];
+  const mine = termsOf({ ...rules, ...NOTHING }, own).flat();
   masks.push(...mine.map(({ text }) => (masks.length && text !== "table" ? `(${text})` : text)));
-  if (valid_len !== null) args.push(`valid_lens=torch.tensor([${valid_len}])`);
-  if (causal === "last") args.push("causal=True");
   if (masks.length) args.push("mask=mask");
-  const torch = masks.length || valid_len !== null ? ["import torch"] : [];
+  const torch = masks.length || rules.valid_len !== null ? ["import torch"] : [];
   const ours = functions.length ? [`from attnbook import ${functions.sort().join(", ")}`] : [];
   const shape = functions.length
     ? [`shape = (1, ${num_queries}, ${num_keys})  # of the scores: batch, queries, keys`]
@@ -72,7 +59,7 @@ function attnbook(rules, own) {
 
 /** `F.scaled_dot_product_attention`; `added` makes a float mask. @param {Rules} rules @param {OwnRule | null} own @param {boolean} added */
 function sdpa(rules, own, added = false) {
-  const used = [...paddingRulesOf(rules, own), ...pairRulesOf(rules, own, "table")];
+  const used = termsOf(rules, own).flat();
   const [only] = used;
   const first = used.length === 1 && (rules.causal === "first" || (rules.causal === "last" && gapOf(rules) === 0));
   const head = ["import torch.nn.functional as F", "", TENSORS];
@@ -91,7 +78,7 @@ function sdpa(rules, own, added = false) {
 
 /** The masks of torch's layers: padding is separate, and True hides. @param {Rules} rules @param {OwnRule | null} own @param {string} prefix of the names */
 function invertedMasks(rules, own, prefix) {
-  const [padding, pairs] = [paddingRulesOf(rules, own), pairRulesOf(rules, own, "table")];
+  const [padding, pairs] = termsOf(rules, own);
   const lines = positions(rules, [...padding, ...pairs]);
   const args = [];
   if (pairs.length) {
@@ -134,7 +121,7 @@ function encoder(rules, own) {
 /** @param {Rules} rules @param {OwnRule | null} own */
 function flex(rules, own) {
   const [gap, { num_queries, num_keys }] = [gapOf(rules), rules];
-  const used = [...paddingRulesOf(rules, own), ...pairRulesOf(rules, own, `table[q${minus(gap)}, k]`)];
+  const used = termsOf(rules, own, `table[q${minus(gap)}, k]`).flat();
   const needs = used.flatMap((rule) => rule.needs ?? []);
   const torch = needs.length ? ["import torch"] : [];
   const from = "from torch.nn.attention.flex_attention import";
@@ -155,17 +142,14 @@ function flex(rules, own) {
   );
 }
 
-/** The rules that a mask of two axes cannot express. @type {[(rules: Rules) => boolean, string][]} */
-const UNSUPPORTED = [
-  [({ back, ahead }) => back !== null || ahead !== null, TEXT.attention_mask_cannot.window],
-  [({ documents }) => documents !== null, TEXT.attention_mask_cannot.documents],
-  [({ prefix }) => prefix !== null, TEXT.attention_mask_cannot.prefix],
-  [({ causal }) => causal === "first", TEXT.attention_mask_cannot.order],
-];
+/** What a mask of two axes cannot express: forms by name, and other rules. @type {Record<string, string>} */
+const CANNOT = TEXT.attention_mask_cannot;
 
 /** @param {Rules} rules @param {OwnRule | null} own @returns {Snippet} */
 function transformers(rules, own) {
-  const why = UNSUPPORTED.find(([holds]) => holds(rules))?.[1] ?? (asksQuery(own) && TEXT.attention_mask_cannot.pairs);
+  const [form] = collectFromForms(rules, ({ name }) => CANNOT[name] ?? []);
+  const [, pairs] = termsOf({ ...rules, ...NOTHING }, own);
+  const why = form ?? (rules.causal === "first" ? CANNOT.order : pairs.length && CANNOT.pairs);
   if (why) return { cannot: `${TEXT.attention_mask_rows} ${why}` };
   const [row] = intersection(visibleOf({ ...rules, causal: null }), own?.table ?? null);
   const encoders = gapOf(rules)

@@ -1,10 +1,11 @@
 // The native controls of the mask figure, in groups; each sets rules of the model.
 /** @import { Model } from "../shared/types" */
-/** @import { Rules, Traits } from "./types" */
+/** @import { Group, Rules, Traits } from "./types" */
 import { selectBox, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
+import { BY_FIELD, collectFromForms } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { rulesOf } from "./rules.js";
 
@@ -15,17 +16,8 @@ import { rulesOf } from "./rules.js";
 export function resizeRules(rules, sizes) {
   const num_keys = sizes.num_keys ?? Math.max(rules.num_keys, sizes.num_queries ?? 0);
   const num_queries = Math.min(sizes.num_queries ?? rules.num_queries, num_keys);
-  /** @param {number | null} number */
-  const clamp = (number) => (number === null ? null : Math.min(number, num_keys));
-  const { documents } = rules;
-  return {
-    num_queries,
-    num_keys,
-    valid_len: clamp(rules.valid_len),
-    start: clamp(rules.start),
-    prefix: clamp(rules.prefix),
-    documents: documents && Array.from({ length: num_keys }, (_, k) => documents[Math.min(k, documents.length - 1)]),
-  };
+  const resized = collectFromForms(rules, ({ resize }, given) => resize?.(given, num_keys) ?? []);
+  return Object.assign({ num_queries, num_keys }, ...resized);
 }
 
 /** The first key of each document except the first. @param {number[] | null} documents */
@@ -69,25 +61,19 @@ function sizes(model, set) {
   );
 }
 
-/** @param {Model<Traits>} model @param {Set} set */
-function padding(model, set) {
-  return [
-    number(
-      "valid_len",
-      ({ valid_len, num_keys }) => [
-        0,
-        num_keys,
-        valid_len ?? num_keys,
-        valid_len === null ? TEXT.all_keys : String(valid_len),
-      ],
-      (value) => set({ valid_len: value === model.get("num_keys") ? null : value }),
-    ),
-    number(
-      "start",
-      ({ start, num_keys }) => [0, num_keys, start ?? 0, start === null ? TEXT.first_key : String(start)],
-      (start) => set({ start: start || null }),
-    ),
-  ];
+/** A slider for each number of a group's forms; at one end of its range there is no rule. @param {Model<Traits>} model @param {Set} set @param {Group} group */
+function limits(model, set, group) {
+  return formsIn(group).flatMap(({ fields, off = "", isOffAtZero }) =>
+    /** @type {"back"[]} */ (fields).map((name) => {
+      const mostOf = (/** @type {Rules} */ rules) => Math.max(rules.num_keys, rules[name] ?? 0);
+      const endOf = (/** @type {Rules} */ rules) => (isOffAtZero ? 0 : mostOf(rules));
+      return number(
+        name,
+        (rules) => [0, mostOf(rules), rules[name] ?? endOf(rules), rules[name] === null ? off : String(rules[name])],
+        (value) => set({ [name]: value === endOf(rulesOf(model)) ? null : value }),
+      );
+    }),
+  );
 }
 
 /** The order; a prefix is one of the choices, because it excludes the others. @param {Model<Traits>} model @param {Set} set */
@@ -111,20 +97,6 @@ function order(model, set) {
     { element: make("div", { class: "mask-order" }, choice), paint },
     { element: length.element, paint: () => {} },
   ];
-}
-
-/** @param {Model<Traits>} model @param {Set} set */
-function around(model, set) {
-  return /** @type {const} */ (["back", "ahead"]).map((name) =>
-    number(
-      name,
-      (rules) => {
-        const most = Math.max(rules.num_keys, rules[name] ?? 0);
-        return [0, most, rules[name] ?? most, rules[name] === null ? TEXT.no_limit : String(rules[name])];
-      },
-      (value) => set({ [name]: value >= Math.max(model.get("num_keys"), model.get(name) ?? 0) ? null : value }),
-    ),
-  );
 }
 
 /** The first key of each document; a boundary pushes the next ones on. @param {Model<Traits>} model @param {Set} set */
@@ -153,21 +125,25 @@ function documents(model, set) {
   });
 }
 
-/** @type {{name: import("./types").Group, title: string, parts: string[], make: (model: Model<Traits>, set: Set) => Control[]}[]} */
+/** @type {{name: Group, title: string, make: (model: Model<Traits>, set: Set, group: Group) => Control[]}[]} */
 const GROUPS = [
-  { name: "padding", title: TEXT.padding_title, parts: ["valid_len", "start"], make: padding },
-  { name: "order", title: TEXT.order_title, parts: ["causal", "prefix"], make: order },
-  { name: "window", title: TEXT.window_title, parts: ["back", "ahead"], make: around },
-  { name: "documents", title: TEXT.documents_title, parts: [], make: documents },
-  { name: "sizes", title: TEXT.sizes_title, parts: ["num_queries", "num_keys"], make: sizes },
+  { name: "padding", title: TEXT.padding_title, make: limits },
+  { name: "order", title: TEXT.order_title, make: order },
+  { name: "window", title: TEXT.window_title, make: limits },
+  { name: "documents", title: TEXT.documents_title, make: documents },
+  { name: "sizes", title: TEXT.sizes_title, make: sizes },
 ];
+
+/** @param {Group} group */
+const formsIn = (group) => BY_FIELD.filter((form) => form.group === group);
 
 /** The controls of the figure's groups, and a function that shows the current rules. @param {Model<Traits>} model */
 export function controlsOf(model) {
   const set = setterOf(model);
   const shown = GROUPS.filter(({ name }) => model.get("groups").includes(name));
-  const groups = shown.map(({ name, title, parts, make: makeControls }) => {
-    const controls = makeControls(model, set);
+  const groups = shown.map(({ name, title, make: makeControls }) => {
+    const controls = makeControls(model, set, name);
+    const parts = name === "sizes" ? ["num_queries", "num_keys"] : formsIn(name).flatMap(({ fields }) => fields);
     const legend = make("legend", { text: title });
     const element = make("fieldset", {}, legend, ...controls.map((control) => control.element));
     return { name, parts, element, controls };

@@ -1,7 +1,7 @@
 // The pair that a reader points at: a query's row and a key's column.
 /** @import { Pair, Rules } from "./types" */
 import { pointing } from "../shared/pointing.js";
-import { gapOf } from "./rules.js";
+import { gapOf } from "./forms.js";
 
 /** @type {Pair} */
 const NOWHERE = { query: null, key: null };

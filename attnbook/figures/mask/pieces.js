@@ -8,8 +8,9 @@ import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { foldedTables } from "../shared/tables.js";
 import { snippet } from "./code.js";
+import { gapOf } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { areShifted, gapOf, positionsOf, visibleCounts, visibleOf } from "./rules.js";
+import { areShifted, positionsOf, visibleCounts, visibleOf } from "./rules.js";
 
 const CROWDED = [8, 16]; // with more rows or columns than these, they are drawn in another way
 

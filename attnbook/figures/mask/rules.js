@@ -3,29 +3,12 @@
 /** @import { Mask, Pair, Part, Rules, Sees, Traits } from "./types" */
 import { joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
+import { collectFromForms, FIELDS, gapOf } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
-
-/** No rule at all. @type {Pick<Rules, "valid_len" | "start" | "causal" | "back" | "ahead" | "documents" | "prefix">} */
-export const NOTHING = {
-  valid_len: null,
-  start: null,
-  causal: null,
-  back: null,
-  ahead: null,
-  documents: null,
-  prefix: null,
-};
-
-const NAMES = /** @type {(keyof Rules)[]} */ (["num_queries", "num_keys", ...Object.keys(NOTHING)]);
 
 /** The current rules. @param {Model<Traits>} model @returns {Rules} */
 export function rulesOf(model) {
-  return /** @type {any} */ (Object.fromEntries(NAMES.map((name) => [name, model.get(name)])));
-}
-
-/** How many keys come before the first query: queries have the last positions. @param {Rules} rules */
-export function gapOf({ num_queries, num_keys }) {
-  return num_keys - num_queries;
+  return /** @type {any} */ (Object.fromEntries(FIELDS.map((name) => [name, model.get(name)])));
 }
 
 /** The mask of a function of two positions. @param {Rules} rules @param {Sees} sees @returns {Mask} */
@@ -38,23 +21,7 @@ export function maskFrom(rules, sees) {
 
 /** Each rule that is set; a pair is visible if all of them allow it. @param {Rules} rules @returns {Part[]} */
 export function partsOf(rules) {
-  const { valid_len, start, causal, back, ahead, documents, prefix } = rules;
-  const gap = gapOf(rules);
-  /** @type {[Part["name"], boolean, Sees][]} */
-  const all = [
-    ["valid_len", valid_len !== null, (_, k) => k < Number(valid_len)],
-    ["start", start !== null, (_, k) => k >= Number(start)],
-    ["causal", causal === "last", (q, k) => k <= q],
-    ["causal", causal === "first", (q, k) => k <= q - gap],
-    [
-      "window",
-      back !== null || ahead !== null,
-      (q, k) => (back === null || k >= q - back) && (ahead === null || k <= q + ahead),
-    ],
-    ["documents", documents !== null, (q, k) => documents?.[q] === documents?.[k]],
-    ["prefix", prefix !== null, (q, k) => k <= q || k < Number(prefix)],
-  ];
-  return all.filter(([, set]) => set).map(([name, , sees]) => ({ name, sees }));
+  return collectFromForms(rules, ({ name, sees }, given) => ({ name, sees: (q, k) => sees(q, k, given) }));
 }
 
 /** The mask of the rules. @param {Rules} rules @returns {Mask} */

@@ -1,8 +1,6 @@
 // Rules as tensor expressions in the positions `q` and `k`, and the lines that these need. Pure functions.
-/** @import { OwnRule, Rules } from "./types" */
-import { gapOf } from "./rules.js";
-
-/** A rule for tensors: an expression, whether it uses `q`, and a line that it needs. @typedef {{text: string, query: boolean, needs?: string}} Rule */
+/** @import { OwnRule, Rule, Rules } from "./types" */
+import { collectFromForms, gapOf } from "./forms.js";
 
 /** A table as code, one row per line. @param {boolean[][]} table */
 function tableText(table) {
@@ -10,44 +8,19 @@ function tableText(table) {
   return `torch.tensor([\n    ${rows.join(",\n    ")},\n], dtype=torch.bool)`;
 }
 
-/** Whether the reader's rule depends on the query. @param {OwnRule | null} own */
-export const asksQuery = (own) => own !== null && (!own.vectorized || /q/.test(own.text));
-
-/** Rules that are the same for every query. @param {Rules} rules @param {OwnRule | null} own @returns {Rule[]} */
-export function paddingRulesOf({ valid_len, start }, own) {
-  const found = [];
-  if (valid_len !== null) found.push({ text: `k < ${valid_len}`, query: false });
-  if (start !== null) found.push({ text: `k >= ${start}`, query: false });
-  if (own && !asksQuery(own)) found.push({ text: own.text, query: false });
-  return found;
-}
-
-/** A number added, unless it is 0. @param {number} number */
-const plus = (number) => (number ? ` + ${number}` : "");
-/** @param {number} number */
-export const minus = (number) => (number ? ` - ${number}` : "");
+/** Whether a rule is between a query's position and a key's. @param {Rule} rule */
+const isPair = ({ text }) => /\bq\b|^table/.test(text);
 
 /**
- * The rules between a query's position and a key's.
+ * The rules that are the same for every query, and then those between queries and keys.
  * @param {Rules} rules @param {OwnRule | null} own
  * @param {string} index the expression that indexes the reader's table
- * @returns {Rule[]}
+ * @returns {[padding: Rule[], pairs: Rule[]]}
  */
-export function pairRulesOf(rules, own, index) {
-  const { causal, back, ahead, documents, prefix } = rules;
-  /** @type {Rule[]} */
-  const found = [];
-  /** @param {string} text @param {string} [needs] */
-  const add = (text, needs) => found.push({ text, query: true, needs });
-  if (causal === "last") add("k <= q");
-  if (causal === "first") add(`k <= q${minus(gapOf(rules))}`);
-  if (back !== null) add(`k >= q${minus(back)}`);
-  if (ahead !== null) add(`k <= q${plus(ahead)}`);
-  if (documents) add("d[q] == d[k]", `d = torch.tensor([${documents.join(", ")}])  # the document of each key`);
-  if (prefix !== null) add(`(k <= q) | (k < ${prefix})`);
-  if (own?.vectorized && asksQuery(own)) add(own.text);
-  else if (own && !own.vectorized) found.push({ text: index, query: false, needs: `table = ${tableText(own.table)}` });
-  return found;
+export function termsOf(rules, own, index = "table") {
+  const found = collectFromForms(rules, ({ terms }, given) => terms(given));
+  if (own) found.push(own.vectorized ? own : { text: index, needs: `table = ${tableText(own.table)}` });
+  return [found.filter((rule) => !isPair(rule)), found.filter(isPair)];
 }
 
 /** Masks joined by "and", in one line if it is short enough. @param {string[]} masks @param {string} indent */
@@ -71,7 +44,7 @@ export function positions(rules, used) {
   const first = gap ? `${gap}, ` : "";
   const why = gap ? "  # queries are at the last positions" : "";
   const lines = used.flatMap(({ needs }) => needs ?? []);
-  if (used.some(({ query }) => query)) lines.push(`q = torch.arange(${first}${num_keys})[:, None]${why}`);
+  if (used.some(({ text }) => /\bq\b/.test(text))) lines.push(`q = torch.arange(${first}${num_keys})[:, None]${why}`);
   if (used.some(({ text }) => text !== "table")) lines.push(`k = torch.arange(${num_keys})[None, :]`);
   return lines;
 }

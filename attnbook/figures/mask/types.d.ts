@@ -1,5 +1,7 @@
 // The types of the mask figure, for tsc only.
 import type { FigureTraits } from "../shared/types";
+import type { NOTHING } from "./forms.js";
+import type TEXT from "./messages.json";
 
 /** True = visible: a row for each query, a column for each key. */
 export type Mask = boolean[][];
@@ -10,24 +12,45 @@ export type Sees = (q: number, k: number) => boolean;
 /** From which end causal order counts. */
 export type Causal = "last" | "first" | null;
 
-/** The description of a mask for one example, as in attnbook/interop.py. */
-export interface Rules {
+type Fields = typeof NOTHING;
+
+/** The description of a mask for one example, as in attnbook/masking/forms.py. */
+export interface Rules extends Fields {
   num_queries: number;
   num_keys: number;
-  valid_len: number | null;
-  start: number | null;
-  causal: Causal;
-  back: number | null;
-  ahead: number | null;
-  documents: number[] | null;
-  prefix: number | null;
 }
 
-/** One rule by its name. */
-export interface Part {
-  name: "valid_len" | "start" | "causal" | "window" | "documents" | "prefix";
-  sees: Sees;
+/** Rules of which a form's field is set; a window may have one of its two. */
+export type FormRules = Rules & { [F in Exclude<keyof Fields, "back" | "ahead">]: NonNullable<Fields[F]> };
+
+/** A rule for tensors: an expression, and a line that it needs. */
+export interface Rule {
+  text: string;
+  needs?: string;
 }
+
+/** A message, and the changes to the rules that make the mistake. */
+export type Mistake = [message: string, changes: Partial<Rules>];
+
+/** One form of a mask; its functions get rules that set it. */
+export interface Form {
+  name: Exclude<keyof typeof TEXT.hiding, "own">;
+  fields: (keyof Fields)[];
+  group: Group;
+  sees: (q: number, k: number, rules: FormRules) => boolean;
+  terms: (rules: FormRules) => Rule[];
+  /** In this book: an argument of the layers, a call that makes a mask, or another mask. */
+  ours: (rules: FormRules) => { argument?: string; call?: string; mask?: string };
+  /** What a slider shows where there is no rule: at the end of its range, or at 0. */
+  off?: string;
+  isOffAtZero?: boolean;
+  /** What changes with the number of keys. */
+  resize?: (rules: FormRules, num_keys: number) => Partial<Rules>;
+  mistakes: (rules: FormRules) => Mistake[];
+}
+
+/** One form that is set, by its name. */
+export type Part = Pick<Form, "name"> & { sees: Sees };
 
 /** The pair that the reader points at: a query and a key by their positions; null without one. */
 export interface Pair {
@@ -70,6 +93,4 @@ export interface Traits extends FigureTraits, Rules {
   error: string;
   library: Library;
   groups: Group[];
-  /** The groups that do not fold. */
-  main: Group[];
 }

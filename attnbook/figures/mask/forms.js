@@ -1,0 +1,147 @@
+// The forms of a mask: for each its fields, what it shows, its code, and common mistakes with it. Pure functions.
+/** @import { Causal, Form, FormRules, Mistake, Rules } from "./types" */
+import { fill } from "../shared/messages.js";
+import TEXT from "./messages.json" with { type: "json" };
+
+/** No rule at all. */
+export const NOTHING = {
+  valid_len: /** @type {number | null} */ (null),
+  start: /** @type {number | null} */ (null),
+  causal: /** @type {Causal} */ (null),
+  back: /** @type {number | null} */ (null),
+  ahead: /** @type {number | null} */ (null),
+  documents: /** @type {number[] | null} */ (null),
+  prefix: /** @type {number | null} */ (null),
+};
+
+/** How many keys come before the first query: queries have the last positions. @param {Pick<Rules, "num_queries" | "num_keys">} rules */
+export const gapOf = ({ num_queries, num_keys }) => num_keys - num_queries;
+
+/** How far before its own position the last key that a query sees is. @param {Rules} rules */
+const orderGap = (rules) => (rules.causal === "first" ? gapOf(rules) : 0);
+
+/** A number added, unless it is 0. @param {number} number */
+const plus = (number) => (number ? ` + ${number}` : "");
+/** @param {number} number */
+export const minus = (number) => (number ? ` - ${number}` : "");
+
+/** @type {Record<Form["name"], Omit<Form, "name" | "fields"> & Partial<Form>>} */
+const BY_NAME = {
+  window: {
+    fields: ["back", "ahead"],
+    group: "window",
+    sees: (q, k, { back, ahead }) => (back === null || k >= q - back) && (ahead === null || k <= q + ahead),
+    terms: ({ back, ahead }) => [
+      ...(back === null ? [] : [{ text: `k >= q${minus(back)}` }]),
+      ...(ahead === null ? [] : [{ text: `k <= q${plus(ahead)}` }]),
+    ],
+    ours: ({ back, ahead }) => ({
+      call: `window_mask(shape, back=${back ?? "None"}${ahead === 0 ? "" : `, ahead=${ahead ?? "None"}`})`,
+    }),
+    off: TEXT.no_limit,
+    mistakes({ back, ahead }) {
+      /** @type {Mistake[]} */
+      const found = [];
+      if (back !== null) {
+        const numbers = { back, keys: back + 1 };
+        found.push([fill(TEXT.mistake_back_too_large, numbers), { back: back + 1 }]);
+        if (back) found.push([fill(TEXT.mistake_back_too_small, numbers), { back: back - 1 }]);
+      }
+      if (ahead !== null) found.push([fill(TEXT.mistake_ahead_too_large, { ahead }), { ahead: ahead + 1 }]);
+      if (ahead) found.push([fill(TEXT.mistake_ahead_too_small, { ahead }), { ahead: ahead - 1 }]);
+      if (back && ahead === 0) found.push([TEXT.mistake_ahead_like_back, { ahead: back }]);
+      return found;
+    },
+  },
+  start: {
+    group: "padding",
+    sees: (_, k, { start }) => k >= start,
+    terms: ({ start }) => [{ text: `k >= ${start}` }],
+    ours: ({ start }) => ({ call: `start_mask(torch.tensor([${start}]), shape)` }),
+    off: TEXT.first_key,
+    isOffAtZero: true,
+    resize: ({ start }, num_keys) => ({ start: Math.min(start, num_keys) }),
+    mistakes: ({ start, num_keys }) => [
+      [TEXT.mistake_right_padding, { start: null, valid_len: num_keys - start }],
+      [TEXT.mistake_start_is_length, { start: null, valid_len: start }],
+      [fill(TEXT.mistake_start_too_large, { start }), { start: start + 1 }],
+      [fill(TEXT.mistake_start_too_small, { start }), { start: start - 1 }],
+    ],
+  },
+  valid_len: {
+    group: "padding",
+    sees: (_, k, { valid_len }) => k < valid_len,
+    terms: ({ valid_len }) => [{ text: `k < ${valid_len}` }],
+    ours: ({ valid_len }) => ({ argument: `valid_lens=torch.tensor([${valid_len}])` }),
+    off: TEXT.all_keys,
+    resize: ({ valid_len }, num_keys) => ({ valid_len: Math.min(valid_len, num_keys) }),
+    mistakes: ({ valid_len, num_keys }) => [
+      [TEXT.mistake_left_padding, { valid_len: null, start: num_keys - valid_len }],
+      [fill(TEXT.mistake_length_too_large, { length: valid_len }), { valid_len: valid_len + 1 }],
+      [fill(TEXT.mistake_length_too_small, { length: valid_len }), { valid_len: valid_len - 1 }],
+    ],
+  },
+  causal: {
+    group: "order",
+    sees: (q, k, rules) => k <= q - orderGap(rules),
+    terms: (rules) => [{ text: `k <= q${minus(orderGap(rules))}` }],
+    ours({ causal, num_queries, num_keys }) {
+      if (causal === "last") return { argument: "causal=True" };
+      return { mask: `torch.ones(${num_queries}, ${num_keys}, dtype=torch.bool).tril()` };
+    },
+    mistakes: ({ causal }) =>
+      causal === "last"
+        ? [
+            [TEXT.mistake_causal_from_first, { causal: "first" }],
+            [TEXT.mistake_next_key, { causal: null, ahead: 1 }],
+          ]
+        : [[TEXT.mistake_causal_from_last, { causal: "last" }]],
+  },
+  prefix: {
+    group: "order",
+    sees: (q, k, { prefix }) => k <= q || k < prefix,
+    terms: ({ prefix }) => [{ text: `(k <= q) | (k < ${prefix})` }],
+    ours: ({ prefix }) => ({ call: `prefix_mask(torch.tensor([${prefix}]), shape)` }),
+    resize: ({ prefix }, num_keys) => ({ prefix: Math.min(prefix, num_keys) }),
+    mistakes: ({ prefix }) => [
+      [TEXT.mistake_causal_prefix, { prefix: null, causal: "last" }],
+      [TEXT.mistake_prefix_too_long, { prefix: prefix + 1 }],
+      [TEXT.mistake_prefix_too_short, { prefix: prefix - 1 }],
+    ],
+  },
+  documents: {
+    group: "documents",
+    sees: (q, k, { documents }) => documents[q] === documents[k],
+    terms: ({ documents }) => [
+      { text: "d[q] == d[k]", needs: `d = torch.tensor([${documents.join(", ")}])  # the document of each key` },
+    ],
+    ours: ({ documents }) => ({ call: `document_mask(torch.tensor([${documents.join(", ")}]), shape)` }),
+    resize: ({ documents }, num_keys) => ({
+      documents: Array.from({ length: num_keys }, (_, k) => documents[Math.min(k, documents.length - 1)]),
+    }),
+    mistakes: ({ documents }) => [
+      [TEXT.mistake_documents_late, { documents: documents.map((_, k) => documents[Math.max(k - 1, 0)]) }],
+      [TEXT.mistake_documents_early, { documents: documents.map((one, k) => documents[k + 1] ?? one) }],
+    ],
+  },
+};
+
+/** All forms; of several mistakes that explain a mask, the first is named. */
+export const FORMS = Object.entries(BY_NAME).map(
+  ([name, form]) => /** @type {Form} */ ({ name, fields: [name], ...form }),
+);
+
+/** The fields of the sizes, and of all forms. */
+export const FIELDS = /** @type {(keyof Rules)[]} */ (["num_queries", "num_keys", ...Object.keys(NOTHING)]);
+
+/** The forms in the order of their fields. */
+export const BY_FIELD = FORMS.toSorted((a, b) => FIELDS.indexOf(a.fields[0]) - FIELDS.indexOf(b.fields[0]));
+
+/**
+ * What the forms that are set give.
+ * @template T @param {Rules} rules @param {(form: Form, rules: FormRules) => T | T[]} give
+ */
+export function collectFromForms(rules, give, forms = BY_FIELD) {
+  const set = forms.filter(({ fields }) => fields.some((field) => rules[field] !== null));
+  return set.flatMap((form) => give(form, /** @type {FormRules} */ (rules)));
+}
