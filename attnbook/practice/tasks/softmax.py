@@ -88,7 +88,7 @@ def row_by_row(scores: Tensor) -> Tensor:
 task.solution(
     "dividing by a sum is the same as subtracting its logarithm before the power is taken.",
     name="by logarithms",
-)(lambda scores: (scores - scores.logsumexp(dim=-1, keepdim=True)).exp())
+)(lambda scores: scores.log_softmax(dim=-1).exp())
 
 
 @task.solution("where the values are an identity matrix, the output of attention is its weights.")
@@ -117,6 +117,12 @@ def test_keys_keep_their_order(function: Function) -> None:
 
 
 @task.test
+def test_rows_sum_to_1_in_half_precision_too(function: Function) -> None:
+    weights = function(torch.tensor([[[1000.0, 999, 1000]]]).half())
+    assert torch.allclose(weights.sum().float(), torch.tensor(1.0), atol=1e-2)
+
+
+@task.test
 def test_equal_scores_share_equally_however_high(function: Function) -> None:
     weights = function(torch.tensor([[[1000.0, 1000.0], [-1000.0, -1000.0]]]))
     assert torch.allclose(weights, torch.full((1, 2, 2), 0.5), atol=1e-4)
@@ -134,6 +140,14 @@ def test_the_scores_are_not_changed(function: Function) -> None:
     function(scores)
     assert torch.equal(scores, torch.ones(1, 2, 3))
 
+
+task.bug(
+    "rounded before the power",
+    "the logarithm of the sum is subtracted, but not the maximum before it, so both are rounded.",
+    symptom="In half precision, rows with scores of 1000 do not sum to 1.",
+    origin="an answer that was written from the statement alone, and accepted",
+    fix="subtract the row's maximum first, as `log_softmax` does: small numbers keep their digits.",
+)(lambda scores: (scores - scores.logsumexp(dim=-1, keepdim=True)).exp())
 
 task.bug(
     "softmax over all scores",
