@@ -320,8 +320,10 @@ def check_projected(name: str, vectors: Tensor, size_name: str, projection: nn.M
     A module that replaces a layer's `nn.Linear` has its own checks.
     """
     if type(projection) is nn.Linear:
-        check_last_axis(name, vectors, size_name, projection.in_features)
-        check_dtype(name, vectors, "the layer's weights", projection.weight)
+        size, weight = projection.in_features, projection.weight
+        if vectors.shape[-1] != size or vectors.dtype != weight.dtype:
+            check_last_axis(name, vectors, size_name, size)
+            check_dtype(name, vectors, "the layer's weights", weight)
 
 
 def own_score_error(layer: nn.Module) -> TypeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -47,12 +48,14 @@ from attnbook.fused.when_faster import (
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
-from attnbook.scoring import additive_features, scaled_dot_score
+from attnbook.scoring import additive_features, scaled_dot_score, scaled_products
 from attnbook.weighting import check_bias, weigh
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
+
+    from attnbook.cache import CacheStep, CrossCache
 
 LATER_ORDER = (
     "the order (num_hiddens, dropout) of later d2l editions leaves out the sizes of a key and a "
@@ -181,9 +184,7 @@ class DotProductAttention(Attention):
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
-        visible: Tensor | None,
-        *,
-        sees_all: bool,
+        cache: CacheStep | CrossCache,
     ) -> Tensor:
         """Attend to stored keys, where all inputs have four axes and are known to fit.
 
@@ -191,26 +192,37 @@ class DotProductAttention(Attention):
         share keys become queries of one head, so that each key is read once.
 
         Args:
-            sees_all: whether nothing but zeros is hidden; then what is hidden is finite.
+            cache: says which of the keys are seen.
         """
         if needs_gradient(queries, keys, values):
-            return self.forward(queries, keys, values, mask=visible)
-        num_heads, rows, seen = queries.shape[1], queries, visible
-        if num_heads != keys.shape[1]:
-            rows = share_keys(queries, keys.shape[1])
-            if visible is not None and visible.shape[2] > 1:
-                seen = visible.repeat(1, 1, num_heads // keys.shape[1], 1)
-        weights, drops = None, self._drops()
-        as_book = not (self.keep_weights or drops) and self._scores_as(DotProductAttention)
-        if as_book and kernel_pays(rows, keys, values):
+            return self.forward(queries, keys, values, mask=cache.visible)
+        num_heads = queries.shape[1]
+        rows, weights, drops = share_keys(queries, keys.shape[1]), None, self._drops()
+        as_book, seen = self._scores_as(DotProductAttention), None
+        # A compiled program takes a mask, as numbers of slots would change in each step.
+        in_use = cache.in_use if as_book and not torch.compiler.is_compiling() else None
+        if in_use is None and cache.visible is not None:
+            repeats = num_heads // keys.shape[1] if cache.visible.shape[2] > 1 else 1
+            seen = cache.visible.repeat(1, 1, repeats, 1) if repeats > 1 else cache.visible
+        if as_book and not (self.keep_weights or drops) and kernel_pays(rows, keys, values):
+            if in_use is not None:
+                keys, values = keys[:, :, in_use], values[:, :, in_use]
             output = run_kernel(Inputs(rows, keys, values, seen, scale=self.scale))
         else:
-            scores = self.score(rows, keys)
-            check_scores(scores, rows, keys)
+            if as_book:
+                scores = scaled_products(rows, keys, self.scale)
+            else:
+                scores = self.score(rows, keys)
+                check_scores(scores, rows, keys)
+            if in_use is not None:
+                scores[..., : in_use.start] = -math.inf
+                if in_use.stop < scores.shape[-1]:
+                    scores[..., in_use.stop :] = -math.inf
             weights = weigh(scores, seen)
             output = (self._drop(weights) if drops else weights) @ values
-        if not sees_all and may_read_values(values) and not all_finite(output):
-            return self.forward(queries, keys, values, mask=visible)  # which clears what is hidden
+        if not cache.sees_all and may_read_values(values) and not all_finite(output):
+            # which clears what is hidden
+            return self.forward(queries, keys, values, mask=cache.visible)
         if weights is not None:
             weights = unshare_keys(weights, num_heads) if self.keep_weights else None
         self._keep(weights)
