@@ -286,7 +286,7 @@ class _State(NamedTuple):
     written: Tensor | None = None  # slots that hold zeros no more, free ones as well
     step: CacheStep | None = None  # that is open
 
-    def count(self) -> _State:
+    def complete(self) -> _State:
         """Enter the tokens that the slots lack."""
         if not self.uncounted:
             return self
@@ -445,7 +445,7 @@ class KeyValueCache:
 
     @property
     def _slots(self) -> Slots:
-        self._state = self._state.count()
+        self._state = self._state.complete()
         return self._state.slots
 
     def _become(self, state: _State) -> None:
@@ -507,7 +507,6 @@ class KeyValueCache:
         finally:  # again, where an interrupt prevented the line above
             self._give_up(step, following)
 
-
     def _end_step(self, following: _State) -> None:
         missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
         if missing:
@@ -520,7 +519,7 @@ class KeyValueCache:
     def _give_up(self, step: CacheStep, following: _State) -> None:
         """Close a step that has not ended; what it has written stays to be cleared."""
         if self._state.step is step:
-            written = following.count().slots.valid
+            written = following.complete().slots.valid
             self._become(self._state._replace(step=None, written=written))
 
     def _reserve(
@@ -581,7 +580,7 @@ class KeyValueCache:
             if self.max_length is not None:
                 at = self._index[first : first + 1]  # for a compiled program
             return _NextStep(self.batch, first, num_slots, self.device, at), following
-        following = following.count()
+        following = following.complete()
         slots = torch.full((self.batch, 1), first, device=self.device)
         positions, visible = following.slots.last_positions[:, None], following.slots.valid
         step = CacheStep(slots, slots > 0, positions, visible[:, None, None, :num_slots])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import nn
@@ -55,7 +55,21 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
-    from attnbook.cache import CacheStep, CrossCache
+    class Seen(Protocol):
+        """Which of some stored keys are seen: a `CacheStep`, or a `CrossCache`."""
+
+        @property
+        def visible(self) -> Tensor | None:
+            """The mask, `(batch, 1, num_queries or 1, num_keys)`; None means all."""
+
+        @property
+        def in_use(self) -> slice | None:
+            """The keys that all queries see, where no other key is seen."""
+
+        @property
+        def sees_all(self) -> bool:
+            """Whether nothing but zeros is hidden."""
+
 
 LATER_ORDER = (
     "the order (num_hiddens, dropout) of later d2l editions leaves out the sizes of a key and a "
@@ -184,30 +198,27 @@ class DotProductAttention(Attention):
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
-        cache: CacheStep | CrossCache,
+        seen: Seen,
     ) -> Tensor:
         """Attend to stored keys, where all inputs have four axes and are known to fit.
 
         Free slots of a cache are zeros, so nothing needs clearing before the call. Heads that
         share keys become queries of one head, so that each key is read once.
-
-        Args:
-            cache: says which of the keys are seen.
         """
         if needs_gradient(queries, keys, values):
-            return self.forward(queries, keys, values, mask=cache.visible)
+            return self.forward(queries, keys, values, mask=seen.visible)
         num_heads = queries.shape[1]
         rows, weights, drops = share_keys(queries, keys.shape[1]), None, self._drops()
-        as_book, seen = self._scores_as(DotProductAttention), None
+        as_book = self._scores_as(DotProductAttention)
         # A compiled program takes a mask, as numbers of slots would change in each step.
-        in_use = cache.in_use if as_book and not torch.compiler.is_compiling() else None
-        if in_use is None and cache.visible is not None:
-            repeats = num_heads // keys.shape[1] if cache.visible.shape[2] > 1 else 1
-            seen = cache.visible.repeat(1, 1, repeats, 1) if repeats > 1 else cache.visible
+        in_use = seen.in_use if as_book and not torch.compiler.is_compiling() else None
+        visible = seen.visible if in_use is None else None
+        if visible is not None and visible.shape[2] > 1 and num_heads != keys.shape[1]:
+            visible = visible.repeat(1, 1, num_heads // keys.shape[1], 1)
         if as_book and not (self.keep_weights or drops) and kernel_pays(rows, keys, values):
             if in_use is not None:
                 keys, values = keys[:, :, in_use], values[:, :, in_use]
-            output = run_kernel(Inputs(rows, keys, values, seen, scale=self.scale))
+            output = run_kernel(Inputs(rows, keys, values, visible, scale=self.scale))
         else:
             if as_book:
                 scores = scaled_products(rows, keys, self.scale)
@@ -218,11 +229,11 @@ class DotProductAttention(Attention):
                 scores[..., : in_use.start] = -math.inf
                 if in_use.stop < scores.shape[-1]:
                     scores[..., in_use.stop :] = -math.inf
-            weights = weigh(scores, seen)
+            weights = weigh(scores, visible)
             output = (self._drop(weights) if drops else weights) @ values
-        if not cache.sees_all and may_read_values(values) and not all_finite(output):
-            # which clears what is hidden
-            return self.forward(queries, keys, values, mask=cache.visible)
+        if not seen.sees_all and may_read_values(values) and not all_finite(output):
+            # This clears what is hidden.
+            return self.forward(queries, keys, values, mask=seen.visible)
         if weights is not None:
             weights = unshare_keys(weights, num_heads) if self.keep_weights else None
         self._keep(weights)
