@@ -246,7 +246,7 @@ class DotProductAttention(Attention):
         """
         if self.keep_weights and not (has_many_scores(queries, keys) and self._is_plain()):
             return False
-        return not self._drops() and self._scores_as(DotProductAttention)
+        return not self._drops() and self._scores_as(DotProductAttention) and _runs_steps(self)
 
     def _is_plain(self) -> bool:
         """Whether this is the book's own layer, without anything that could read its weights."""
@@ -267,8 +267,13 @@ def attends_as_written(layer: nn.Module) -> bool:
     """Whether a call runs what `DotProductAttention` has; the score may be the layer's own."""
     if not isinstance(layer, DotProductAttention) or not is_untouched(layer):
         return False
+    return _runs_steps(layer, "__call__", "forward")
+
+
+def _runs_steps(layer: DotProductAttention, *others: str) -> bool:
+    """Whether the steps after the score, and others, are those of `DotProductAttention`."""
     kind, own = type(layer), DotProductAttention
-    steps = ("__call__", "forward", "_weigh_and_pool", "_pool", "_drop")
+    steps = *others, "_weigh_and_pool", "_pool", "_drop"
     return kind is own or all(getattr(kind, name) is getattr(own, name) for name in steps)
 
 
@@ -381,8 +386,9 @@ class AdditiveAttention(Attention):
             torch.Size([1, 1, 4])
         """
         check_tensor("keys", keys, KEYS)
-        check_projected("keys", keys, "key_size", self.W_k)
-        return self.W_k(keys)  # type: ignore[no-any-return]
+        w_k = self.W_k  # once, as modules find their parts slowly
+        check_projected("keys", keys, "key_size", w_k)
+        return w_k(keys)  # type: ignore[no-any-return]
 
     def attend(  # noqa: PLR0913 - a published interface
         self,
@@ -423,30 +429,28 @@ class AdditiveAttention(Attention):
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         """Replace hidden vectors, unless none is so large that a product may overflow."""
-        if visible is None or (
-            self._scores_as(AdditiveAttention) and self._never_overflows(queries, keys)
-        ):
+        if visible is None or (looking_pays(keys) and self._never_overflows(queries, keys)):
             return queries, keys
         return replace_hidden(queries, keys, visible, from_first)
 
     def _never_overflows(self, queries: Tensor, keys: Tensor) -> bool:
-        """Whether all that is multiplied is known to be ordinary; small calls do not look."""
+        """Whether all that is multiplied is known to be ordinary."""
         parts = self.W_q, self.W_k
-        if not looking_pays(keys) or any(type(part) is not nn.Linear for part in parts):
-            return False
-        return are_ordinary(queries, keys, *(part.weight for part in parts))
+        ours = self._scores_as(AdditiveAttention) and all(type(it) is nn.Linear for it in parts)
+        return ours and are_ordinary(queries, keys, *(part.weight for part in parts))
 
     def _project_queries(self, queries: Tensor) -> Tensor:
-        check_projected("queries", queries, "query_size", self.W_q)
-        return self.W_q(queries)  # type: ignore[no-any-return]
+        w_q = self.W_q
+        check_projected("queries", queries, "query_size", w_q)
+        return w_q(queries)  # type: ignore[no-any-return]
 
     def _blocks_pay(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
         """Whether the score is the book's, and so large that blocks are faster."""
-        ours = self._scores_as(AdditiveAttention) and is_plain(self.w_v)
-        others = chain(
-            [values], self.parameters()
-        )  # a generator, as listing them would slow down small calls
-        return ours and blocks_pay(queries, keys, self.w_v.in_features, others)
+        w_v = self.w_v
+        ours = self._scores_as(AdditiveAttention) and is_plain(w_v)
+        # A generator, as listing them would slow down small calls.
+        others = chain([values], self.parameters())
+        return ours and blocks_pay(queries, keys, w_v.in_features, others)
 
     def _attend_in_blocks(
         self,
