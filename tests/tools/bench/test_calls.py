@@ -1,4 +1,4 @@
-"""A cached step calls few functions of ours: as its checks are made once."""
+"""A cached step calls few functions of ours, as its checks are made once."""
 
 import pytest
 
