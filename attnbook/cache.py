@@ -580,9 +580,10 @@ class KeyValueCache:
             if self.max_length is not None:
                 at = self._index[first : first + 1]  # for a compiled program
             return _NextStep(self.batch, first, num_slots, self.device, at), following
-        following = following.complete()
         slots = torch.full((self.batch, 1), first, device=self.device)
-        positions, visible = following.slots.last_positions[:, None], following.slots.valid
+        positions = (state.slots.last_positions + following.uncounted)[:, None]
+        visible = state.slots.valid.clone()
+        visible[:, first - state.uncounted : first + 1] = True
         step = CacheStep(slots, slots > 0, positions, visible[:, None, None, :num_slots])
         step.first, step.sees_all = first, True
         return step, following
