@@ -227,7 +227,7 @@ class DotProductAttention(Attention):
                 scores = self.score(rows, keys)
                 check_scores(scores, rows, keys)
             if in_use is not None:
-                scores[..., : in_use.start] = -math.inf
+                scores.narrow(-1, 0, in_use.start).fill_(-math.inf)
                 if in_use.stop < scores.shape[-1]:
                     scores[..., in_use.stop :] = -math.inf
             weights = weigh(scores, visible)
