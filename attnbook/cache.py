@@ -48,7 +48,7 @@ MOST_NUMBERS = 2**60
 HEADS = "(batch, num_kv_heads, num_tokens, size)"
 
 
-class CacheStep(NamedTuple):
+class CacheStep:
     """What the layers need to know of a step: where its tokens are stored, and what they see.
 
     Args:
@@ -56,7 +56,6 @@ class CacheStep(NamedTuple):
         real: booleans of the same shape, False for padding.
         positions: of the tokens, of the same shape.
         visible: which slots each token sees, booleans, `(batch, 1, num_tokens, num_slots)`.
-        sees_all: whether each token sees all that its row has stored.
 
     Example:
         >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
@@ -67,11 +66,55 @@ class CacheStep(NamedTuple):
                 [0, 1, 2]])
     """
 
-    slots: Tensor  # (batch, tokens)
-    real: Tensor  # (batch, tokens), False for padding
-    positions: Tensor  # (batch, tokens)
-    visible: Tensor  # (batch, 1, tokens, slots)
-    sees_all: bool = False
+    first: int | None = None  # slot, where all rows store consecutive tokens
+    sees_all = False  # whether each token sees all that its row has stored
+    in_use: slice | None = None  # the slots that all tokens see, where these have no mask
+
+    def __init__(
+        self,
+        slots: Int[Tensor, "batch tokens"],
+        real: Bool[Tensor, "batch tokens"],
+        positions: Int[Tensor, "batch tokens"],
+        visible: Bool[Tensor, "batch one tokens slots"],
+    ) -> None:
+        self.slots, self.real, self.positions, self.visible = slots, real, positions, visible
+        self.shape, self.num_slots = tuple(slots.shape), visible.shape[-1]
+
+
+class _NextStep(CacheStep):
+    """A step of one token in each row of a dense cache; its tensors are made when they are read."""
+
+    sees_all = True
+
+    def __init__(
+        self, batch: int, first: int, num_slots: int, device: torch.device, at: Tensor | None
+    ) -> None:
+        self.shape, self.first, self.num_slots = (batch, 1), first, num_slots
+        self.in_use = slice(PADDING_SLOT + 1, first + 1)
+        self._device, self._at = device, at
+        self._positions: Tensor | None = None
+
+    @property
+    def slots(self) -> Tensor:  # type: ignore[override]
+        at = self._at
+        at = torch.full((1,), self.first or 0, device=self._device) if at is None else at
+        return at.expand(self.shape)
+
+    @property
+    def real(self) -> Tensor:  # type: ignore[override]
+        return torch.ones(self.shape, dtype=torch.bool, device=self._device)
+
+    @property
+    def positions(self) -> Tensor:  # type: ignore[override]
+        positions = self.slots - 1 if self._positions is None else self._positions
+        if not torch.compiler.is_compiling():
+            self._positions = positions  # for all layers
+        return positions
+
+    @property
+    def visible(self) -> Tensor:  # type: ignore[override]
+        index = torch.arange(self.num_slots, device=self._device)
+        return ((index > PADDING_SLOT) & (index <= self.slots[..., None]))[:, None]
 
 
 class LayerCache:
@@ -104,7 +147,6 @@ class LayerCache:
     ) -> None:
         self.keys, self.values = keys, values
         self.open_step = step
-        self.first_slot: int | None = None  # where all rows store consecutive tokens
         self.has_appended = False
 
     @property
@@ -142,21 +184,17 @@ class LayerCache:
         if self.has_appended:
             raise RuntimeError("each layer must append once in a step, got a second append")
         for name, new, stored in (("keys", keys, self.keys), ("values", values, self.values)):
-            _check_new(name, new, stored, step.slots.shape[1])
-        self._store(keys, self.keys, step)
-        self._store(values, self.values, step)
+            _check_new(name, new, stored, step.shape[1])
+        first = None if torch.compiler.is_compiling() else step.first
+        for new, stored in ((keys, self.keys), (values, self.values)):
+            if first is not None:
+                stored[:, :, first : first + new.shape[2]] = new
+                continue
+            at = step.slots[:, None, :, None].expand_as(new)
+            real = step.real[:, None, :, None]
+            stored.scatter_(2, at, torch.where(real, new, 0.0).to(stored.dtype))
         self.has_appended = True
-        num_slots = step.visible.shape[-1]
-        return self.keys[:, :, :num_slots], self.values[:, :, :num_slots]
-
-    def _store(self, new: Tensor, stored: Tensor, step: CacheStep) -> None:
-        # A compiled program takes the slots from a tensor, as a number would change in each step.
-        if not torch.compiler.is_compiling() and self.first_slot is not None:
-            stored[:, :, self.first_slot : self.first_slot + new.shape[2]] = new
-            return
-        at = step.slots[:, None, :, None].expand_as(new)
-        real = step.real[:, None, :, None]
-        stored.scatter_(2, at, torch.where(real, new, 0.0).to(stored.dtype))
+        return self.keys[:, :, : step.num_slots], self.values[:, :, : step.num_slots]
 
     def clear(self, slots: Bool[Tensor, "batch slots"]) -> None:
         """Set the vectors in these slots to zero."""
@@ -207,6 +245,8 @@ class CrossCache:
         (torch.Size([1, 2, 5, 4]), torch.Size([1, 1, 8]))
     """
 
+    sees_all, in_use = False, None  # as of a `CacheStep`
+
     def __init__(
         self,
         keys: Float[Tensor, "batch kv_heads keys key_size"],
@@ -241,9 +281,17 @@ class _State(NamedTuple):
     layers: tuple[tuple[Tensor, Tensor], ...]  # keys and values
     num_used: int  # the slots after so many are free in every row
     one_document: bool = True  # in each row: no step has given documents
+    is_dense: bool = True  # in each row the token at position i is in slot i + 1
+    uncounted: int = 0  # tokens of each row that `slots` lack, in the last of `num_used`
     written: Tensor | None = None  # slots that hold zeros no more, free ones as well
     step: CacheStep | None = None  # that is open
-    first_slot: int | None = None  # of the step, where all rows store consecutive tokens
+
+    def complete(self) -> _State:
+        """Enter the tokens that the slots lack."""
+        if not self.uncounted:
+            return self
+        slots = self.slots.with_next(self.num_used - self.uncounted, self.uncounted)
+        return self._replace(slots=slots, uncounted=0)
 
 
 class KeyValueCache:
@@ -325,6 +373,8 @@ class KeyValueCache:
         ]
         self._layers = [LayerCache(*pair) for pair in pairs]
         slots = Slots.make(batch, num_slots, pairs[0][0].device)
+        if max_length is not None:
+            self._index = torch.arange(num_slots, device=slots.valid.device)
         self._state = _State(slots, tuple(pairs), num_used=1)
 
     def layer(self, index: int) -> LayerCache:
@@ -346,17 +396,17 @@ class KeyValueCache:
     @property
     def batch(self) -> int:
         """How many texts there are."""
-        return self._slots.valid.shape[0]
+        return self._state.slots.valid.shape[0]
 
     @property
     def num_slots(self) -> int:
         """How many slots each row has; one of them is for padding."""
-        return self._slots.valid.shape[1]
+        return self._state.slots.valid.shape[1]
 
     @property
     def device(self) -> torch.device:
         """Where the keys and values are."""
-        return self._slots.valid.device
+        return self._state.slots.valid.device
 
     @property
     def positions(self) -> Int[Tensor, "batch slots"]:
@@ -395,6 +445,7 @@ class KeyValueCache:
 
     @property
     def _slots(self) -> Slots:
+        self._state = self._state.complete()
         return self._state.slots
 
     def _become(self, state: _State) -> None:
@@ -409,8 +460,8 @@ class KeyValueCache:
     def _tell_layers(self) -> None:
         state = self._state
         for layer, (keys, values) in zip(self._layers, state.layers, strict=True):
-            layer.keys, layer.values, layer.has_appended = keys, values, False
-            layer.open_step, layer.first_slot = state.step, state.first_slot
+            layer.keys, layer.values = keys, values
+            layer.open_step, layer.has_appended = state.step, False
 
     @contextmanager
     def step(
@@ -444,19 +495,17 @@ class KeyValueCache:
                 tokens than `max_length`; or positions of a document do not go up.
             RuntimeError: a step is open already, or a layer has not appended when it ends.
         """
-        if self.open_step is not None:
-            raise RuntimeError("a step must end before the next one begins, got two")
-        step, following, first = self._reserve(num_tokens, positions, valid, documents)
+        step, following = self._reserve(num_tokens, positions, valid, documents)
         try:
             try:
-                written = following.slots.valid
-                self._become(self._state._replace(step=step, written=written, first_slot=first))
+                self._state = _State(*self._state[:-1], step=step)
+                self._tell_layers()
                 yield step
                 self._end_step(following)
             finally:
-                self._give_up(step)
+                self._give_up(step, following)
         finally:  # again, where an interrupt prevented the line above
-            self._give_up(step)
+            self._give_up(step, following)
 
     def _end_step(self, following: _State) -> None:
         missing = [i for i, layer in enumerate(self._layers) if not layer.has_appended]
@@ -467,10 +516,11 @@ class KeyValueCache:
             following = following._replace(slots=remaining, written=following.slots.valid)
         self._become(following)
 
-    def _give_up(self, step: CacheStep) -> None:
+    def _give_up(self, step: CacheStep, following: _State) -> None:
         """Close a step that has not ended; what it has written stays to be cleared."""
         if self._state.step is step:
-            self._become(self._state._replace(step=None, first_slot=None))
+            written = following.complete().slots.valid
+            self._become(self._state._replace(step=None, written=written))
 
     def _reserve(
         self,
@@ -478,12 +528,18 @@ class KeyValueCache:
         positions: Tensor | None,
         valid: Tensor | None,
         documents: Tensor | None,
-    ) -> tuple[CacheStep, _State, int | None]:
-        """Check a step; return it, the state after it, and where rows store consecutive tokens."""
+    ) -> tuple[CacheStep, _State]:
+        """Check a step; return it, and the state after it."""
+        if self.open_step is not None:
+            raise RuntimeError("a step must end before the next one begins, got two")
         check_size("num_tokens", num_tokens)
-        nothing_given = valid is None and positions is None and documents is None
-        if num_tokens == 1 and nothing_given and self._has_next_slot():
-            return self._reserve_next()
+        self._make_writable()
+        self._clear()
+        if num_tokens == 1 and valid is None and positions is None and documents is None:
+            state = self._state
+            # The next slot is free in every row, and a token there sees all that is stored.
+            if self.window is None and state.one_document and state.num_used < self.num_slots:
+                return self._reserve_next()
         shape = (self.batch, num_tokens, num_tokens)
         real = torch.ones(shape[:2], dtype=torch.bool, device=self.device)
         if valid is not None:
@@ -501,35 +557,36 @@ class KeyValueCache:
             documents = _as_whole("documents", documents, shape, self.device)
         if given:
             self._check_positions(positions, real, documents)
-        self._make_writable()
-        slots, first = self._find_slots(real, counted)
+        slots, first = self._find_slots(real, counted, may_be_padding=valid is not None)
         new = self._slots.with_tokens(slots, real, counted, positions, documents)
         new = new.with_last() if given else new._replace(last_positions=positions[:, -1])
         used = new.count_used() if first is None else first + num_tokens
-        visible = self._see(positions, documents, new, used)
-        self._clear(new.valid)
+        step = CacheStep(slots, real, positions, self._see(positions, documents, new, used))
+        step.first = first if valid is None else None
         alone = self._state.one_document and not documents_given
-        following = _State(new, self._state.layers, used, alone)
-        step = CacheStep(slots, real, positions, visible)
-        return step, following, first if valid is None else None
+        is_dense = self._state.is_dense and not given and step.first is not None
+        return step, _State(new, self._state.layers, used, alone, is_dense)
 
-    def _has_next_slot(self) -> bool:
-        """Whether the next slot is free in every row, and a token there sees all that is stored."""
-        state = self._state
-        return self.window is None and state.one_document and state.num_used < self.num_slots
-
-    def _reserve_next(self) -> tuple[CacheStep, _State, int]:
+    def _reserve_next(self) -> tuple[CacheStep, _State]:
         """Reserve a slot for the next token of each row, as `_reserve` does for any tokens."""
-        self._make_writable()
-        self._clear(self.valid)
-        first = self._state.num_used
+        state, first, at = self._state, self._state.num_used, None
+        following = _State(
+            *(state.slots, state.layers, first + 1),
+            is_dense=state.is_dense,
+            uncounted=state.uncounted + 1,
+        )
+        num_slots = first + 1 if self.max_length is None else self.num_slots
+        if state.is_dense:
+            if self.max_length is not None:
+                at = self._index[first : first + 1]  # for a compiled program
+            return _NextStep(self.batch, first, num_slots, self.device, at), following
         slots = torch.full((self.batch, 1), first, device=self.device)
-        positions = (self._slots.last_positions + 1)[:, None]
-        real = torch.ones_like(positions, dtype=torch.bool)
-        new = self._slots.with_next(slots, positions, real)
-        used = first + 1 if self.max_length is None else self.num_slots
-        step = CacheStep(slots, real, positions, new.valid[:, None, None, :used], sees_all=True)
-        return step, _State(new, self._state.layers, first + 1), first
+        positions = (state.slots.last_positions + following.uncounted)[:, None]
+        visible = state.slots.valid.clone()
+        visible[:, first - state.uncounted : first + 1] = True
+        step = CacheStep(slots, slots > 0, positions, visible[:, None, None, :num_slots])
+        step.first, step.sees_all = first, True
+        return step, following
 
     def _check_positions(self, positions: Tensor, real: Tensor, documents: Tensor) -> None:
         """Refuse real tokens that earlier ones of their document would have seen."""
@@ -548,9 +605,13 @@ class KeyValueCache:
                 f"{int(positions[row, token])}: rewind first to replace tokens"
             )
 
-    def _find_slots(self, real: Tensor, counted: Tensor) -> tuple[Tensor, int | None]:
+    def _find_slots(
+        self, real: Tensor, counted: Tensor, *, may_be_padding: bool
+    ) -> tuple[Tensor, int | None]:
         """Find a free slot for each real token; and the first, where rows have the same ones."""
         first, end = self._state.num_used, self._state.num_used + real.shape[1]
+        if self._state.is_dense and not may_be_padding and end > self.num_slots:
+            self._make_room(counted[:, -1])
         if self.window is None and end <= self.num_slots:
             slots = torch.arange(first, end, device=self.device)
             return torch.where(real, slots, PADDING_SLOT), first
@@ -569,19 +630,22 @@ class KeyValueCache:
                 f"max_length={self.max_length} must hold every token of a row, got "
                 f"{int(self.lengths[row])} stored and {int(wanted[row])} more in row {row}"
             )
-        self._clear(self.valid)
         more = max(missing, self.num_slots)
         # If memory ends here, some layers have more slots than the others, which do no harm.
         count = self.num_slots + more
         self._replace_each(lambda it: _with_slots(it, count))
-        self._become(self._state._replace(slots=self._slots.with_more(more), written=None))
+        slots = self._slots.with_more(more)
+        self._become(self._state._replace(slots=slots, written=None))
         return self._slots.count_free()
 
     def _make_writable(self) -> None:
         """Copy tensors made in inference mode, into which nothing may be written outside of it."""
-        made_there = any(it.is_inference() for pair in self._state.layers for it in pair)
-        if made_there and not torch.is_inference_mode_enabled():
-            self._replace_each(torch.clone)
+        if torch.is_inference_mode_enabled():
+            return
+        for keys, _ in self._state.layers:
+            if keys.is_inference():
+                self._replace_each(torch.clone)
+                return
 
     def _replace_each(self, change: Callable[[Tensor], Tensor]) -> None:
         """Replace the keys and values of one layer after the other, so that few exist twice."""
@@ -606,13 +670,14 @@ class KeyValueCache:
             sinks=self.sinks,
         )
 
-    def _clear(self, in_use: Tensor) -> None:
-        """Set all that is written in other slots to zero."""
+    def _clear(self) -> None:
+        """Set all that is written in free slots to zero."""
         if self._state.written is not None:
-            freed = self._state.written & ~in_use
+            freed = self._state.written & ~self.valid
             if freed.any():
                 for layer in self._layers:
                     layer.clear(freed)
+            self._state = self._state._replace(written=None)
 
     def rewind(self, counts: int | Int[Tensor, " batch"] | Sequence[int]) -> None:
         """Take back the last real tokens of each row, such as drafts that were rejected.
@@ -649,7 +714,9 @@ class KeyValueCache:
                     "has had"
                 )
         used = new.count_used()
-        self._become(self._state._replace(slots=new, num_used=used, written=old.valid))
+        is_dense = new.are_dense(used)
+        state = self._state._replace(slots=new, num_used=used, is_dense=is_dense, written=old.valid)
+        self._become(state)
 
     def reorder(self, rows: Int[Tensor, " rows"] | Sequence[int]) -> None:
         """Replace the rows by these, each with all it holds: after a step of beam search.
@@ -757,15 +824,15 @@ class KeyValueCache:
         slots = Slots.restore({name: copied[f"slots.{name}"] for name in SAVED})
         layers = [(copied[f"keys.{i}"], copied[f"values.{i}"]) for i in range(self.num_layers)]
         alone = not bool(slots.documents.any())
-        self._become(_State(slots, tuple(layers), slots.count_used(), alone))
+        used = slots.count_used()
+        self._become(_State(slots, tuple(layers), used, alone, slots.are_dense(used)))
 
     def _settle(self, what: str) -> None:
         """Refuse a step that is open; clear the slots that have been freed."""
         if self.open_step is not None:
             raise RuntimeError(f"{what} must be called after the open step, got a call within it")
         self._make_writable()
-        self._clear(self.valid)
-        self._state = self._state._replace(written=None)
+        self._clear()
 
 
 def _autocasts(*tensors: Tensor) -> bool:

@@ -12,13 +12,12 @@ import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from types import MethodType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-Layer = TypeVar("Layer")
-Given = ParamSpec("Given")
+Init = TypeVar("Init", bound=Callable[..., None])
 
 QUERIES = "(batch, [heads,] num_queries, query_size)"
 KEYS = "(batch, [heads,] num_keys, key_size)"
@@ -118,29 +117,23 @@ class ExplainedModule(nn.Module):
             raise
 
 
-def explained(
-    order: str = "",
-) -> Callable[
-    [Callable[Concatenate[Layer, Given], None]], Callable[Concatenate[Layer, Given], None]
-]:
+def explained(order: str = "") -> Callable[[Init], Init]:
     """Decorate an `__init__`: explain arguments that it does not take.
 
     Args:
         order: what another order, such as that of later d2l editions, leaves out.
     """
 
-    def decorate(
-        init: Callable[Concatenate[Layer, Given], None],
-    ) -> Callable[Concatenate[Layer, Given], None]:
+    def decorate(init: Init) -> Init:
         @functools.wraps(init)
-        def wrapper(self: Layer, /, *args: Given.args, **kwargs: Given.kwargs) -> None:
+        def wrapper(self: object, /, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - of init
             try:
                 init(self, *args, **kwargs)
             except TypeError:
                 explain_arguments(self, MethodType(init, self), args, kwargs, order)
                 raise
 
-        return wrapper
+        return wrapper  # type: ignore[return-value]
 
     return decorate
 
@@ -320,8 +313,10 @@ def check_projected(name: str, vectors: Tensor, size_name: str, projection: nn.M
     A module that replaces a layer's `nn.Linear` has its own checks.
     """
     if type(projection) is nn.Linear:
-        check_last_axis(name, vectors, size_name, projection.in_features)
-        check_dtype(name, vectors, "the layer's weights", projection.weight)
+        size, weight = projection.in_features, projection.weight
+        if vectors.shape[-1] != size or vectors.dtype != weight.dtype:
+            check_last_axis(name, vectors, size_name, size)
+            check_dtype(name, vectors, "the layer's weights", weight)
 
 
 def own_score_error(layer: nn.Module) -> TypeError:

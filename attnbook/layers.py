@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -47,12 +48,29 @@ from attnbook.fused.when_faster import (
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
-from attnbook.scoring import additive_features, scaled_dot_score
+from attnbook.scoring import additive_features, scaled_dot_score, scaled_products
 from attnbook.weighting import check_bias, weigh
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
+
+    @runtime_checkable
+    class Seen(Protocol):
+        """Which of some stored keys are seen: a `CacheStep`, or a `CrossCache`."""
+
+        @property
+        def visible(self) -> Tensor | None:
+            """The mask, `(batch, 1, num_queries or 1, num_keys)`; None means all."""
+
+        @property
+        def in_use(self) -> slice | None:
+            """The keys that all queries see, where no other key is seen."""
+
+        @property
+        def sees_all(self) -> bool:
+            """Whether nothing but zeros is hidden."""
+
 
 LATER_ORDER = (
     "the order (num_hiddens, dropout) of later d2l editions leaves out the sizes of a key and a "
@@ -181,36 +199,42 @@ class DotProductAttention(Attention):
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
-        visible: Tensor | None,
-        *,
-        sees_all: bool,
+        seen: Seen,
     ) -> Tensor:
         """Attend to stored keys, where all inputs have four axes and are known to fit.
 
         Free slots of a cache are zeros, so nothing needs clearing before the call. Heads that
         share keys become queries of one head, so that each key is read once.
-
-        Args:
-            sees_all: whether nothing but zeros is hidden; then what is hidden is finite.
         """
         if needs_gradient(queries, keys, values):
-            return self.forward(queries, keys, values, mask=visible)
-        num_heads, rows, seen = queries.shape[1], queries, visible
-        if num_heads != keys.shape[1]:
-            rows = share_keys(queries, keys.shape[1])
-            if visible is not None and visible.shape[2] > 1:
-                seen = visible.repeat(1, 1, num_heads // keys.shape[1], 1)
-        weights, drops = None, self._drops()
-        as_book = not (self.keep_weights or drops) and self._scores_as(DotProductAttention)
-        if as_book and kernel_pays(rows, keys, values):
-            output = run_kernel(Inputs(rows, keys, values, seen, scale=self.scale))
+            return self.forward(queries, keys, values, mask=seen.visible)
+        num_heads = queries.shape[1]
+        rows, weights, drops = share_keys(queries, keys.shape[1]), None, self._drops()
+        as_book = self._scores_as(DotProductAttention)
+        # A compiled program takes a mask, as numbers of slots would change in each step.
+        in_use = seen.in_use if as_book and not torch.compiler.is_compiling() else None
+        visible = seen.visible if in_use is None else None
+        if visible is not None and visible.shape[2] > 1 and num_heads != keys.shape[1]:
+            visible = visible.repeat(1, 1, num_heads // keys.shape[1], 1)
+        if as_book and not (self.keep_weights or drops) and kernel_pays(rows, keys, values):
+            if in_use is not None:
+                keys, values = keys[:, :, in_use], values[:, :, in_use]
+            output = run_kernel(Inputs(rows, keys, values, visible, scale=self.scale))
         else:
-            scores = self.score(rows, keys)
-            check_scores(scores, rows, keys)
-            weights = weigh(scores, seen)
+            if as_book:
+                scores = scaled_products(rows, keys, self.scale)
+            else:
+                scores = self.score(rows, keys)
+                check_scores(scores, rows, keys)
+            if in_use is not None:
+                scores.narrow(-1, 0, in_use.start).fill_(-math.inf)
+                if in_use.stop < scores.shape[-1]:
+                    scores[..., in_use.stop :] = -math.inf
+            weights = weigh(scores, visible)
             output = (self._drop(weights) if drops else weights) @ values
-        if not sees_all and may_read_values(values) and not all_finite(output):
-            return self.forward(queries, keys, values, mask=visible)  # which clears what is hidden
+        if not seen.sees_all and may_read_values(values) and not all_finite(output):
+            # This clears what is hidden.
+            return self.forward(queries, keys, values, mask=seen.visible)
         if weights is not None:
             weights = unshare_keys(weights, num_heads) if self.keep_weights else None
         self._keep(weights)
@@ -223,7 +247,7 @@ class DotProductAttention(Attention):
         """
         if self.keep_weights and not (has_many_scores(queries, keys) and self._is_plain()):
             return False
-        return not self._drops() and self._scores_as(DotProductAttention)
+        return not self._drops() and self._scores_as(DotProductAttention) and _runs_steps(self)
 
     def _is_plain(self) -> bool:
         """Whether this is the book's own layer, without anything that could read its weights."""
@@ -244,8 +268,13 @@ def attends_as_written(layer: nn.Module) -> bool:
     """Whether a call runs what `DotProductAttention` has; the score may be the layer's own."""
     if not isinstance(layer, DotProductAttention) or not is_untouched(layer):
         return False
+    return _runs_steps(layer, "__call__", "forward")
+
+
+def _runs_steps(layer: DotProductAttention, *others: str) -> bool:
+    """Whether the steps after the score, and others, are those of `DotProductAttention`."""
     kind, own = type(layer), DotProductAttention
-    steps = ("__call__", "forward", "_weigh_and_pool", "_pool", "_drop")
+    steps = *others, "_weigh_and_pool", "_pool", "_drop"
     return kind is own or all(getattr(kind, name) is getattr(own, name) for name in steps)
 
 
@@ -358,8 +387,9 @@ class AdditiveAttention(Attention):
             torch.Size([1, 1, 4])
         """
         check_tensor("keys", keys, KEYS)
-        check_projected("keys", keys, "key_size", self.W_k)
-        return self.W_k(keys)  # type: ignore[no-any-return]
+        w_k = self.W_k  # once, as modules find their parts slowly
+        check_projected("keys", keys, "key_size", w_k)
+        return w_k(keys)  # type: ignore[no-any-return]
 
     def attend(  # noqa: PLR0913 - a published interface
         self,
@@ -400,30 +430,28 @@ class AdditiveAttention(Attention):
         self, queries: Tensor, keys: Tensor, visible: Tensor | None, from_first: bool
     ) -> tuple[Tensor, Tensor]:
         """Replace hidden vectors, unless none is so large that a product may overflow."""
-        if visible is None or (
-            self._scores_as(AdditiveAttention) and self._never_overflows(queries, keys)
-        ):
+        if visible is None or (looking_pays(keys) and self._never_overflows(queries, keys)):
             return queries, keys
         return replace_hidden(queries, keys, visible, from_first)
 
     def _never_overflows(self, queries: Tensor, keys: Tensor) -> bool:
-        """Whether all that is multiplied is known to be ordinary; small calls do not look."""
+        """Whether all that is multiplied is known to be ordinary."""
         parts = self.W_q, self.W_k
-        if not looking_pays(keys) or any(type(part) is not nn.Linear for part in parts):
-            return False
-        return are_ordinary(queries, keys, *(part.weight for part in parts))
+        ours = self._scores_as(AdditiveAttention) and all(type(it) is nn.Linear for it in parts)
+        return ours and are_ordinary(queries, keys, *(part.weight for part in parts))
 
     def _project_queries(self, queries: Tensor) -> Tensor:
-        check_projected("queries", queries, "query_size", self.W_q)
-        return self.W_q(queries)  # type: ignore[no-any-return]
+        w_q = self.W_q
+        check_projected("queries", queries, "query_size", w_q)
+        return w_q(queries)  # type: ignore[no-any-return]
 
     def _blocks_pay(self, queries: Tensor, keys: Tensor, values: Tensor) -> bool:
         """Whether the score is the book's, and so large that blocks are faster."""
-        ours = self._scores_as(AdditiveAttention) and is_plain(self.w_v)
-        others = chain(
-            [values], self.parameters()
-        )  # a generator, as listing them would slow down small calls
-        return ours and blocks_pay(queries, keys, self.w_v.in_features, others)
+        w_v = self.w_v
+        ours = self._scores_as(AdditiveAttention) and is_plain(w_v)
+        # A generator, as listing them would slow down small calls.
+        others = chain([values], self.parameters())
+        return ours and blocks_pay(queries, keys, w_v.in_features, others)
 
     def _attend_in_blocks(
         self,

@@ -233,35 +233,35 @@ class MultiHeadAttention(ExplainedModule):
                 "cache must be a LayerCache, such as KeyValueCache.layer(0), got "
                 f"{type(cache).__name__}"
             )
-        self._check(queries, keys, values)
+        w_q, w_k, w_v = self._check(queries, keys, values)
         step = cache.step
         _check_tokens("queries", queries, step)
         if keys is not queries:
             _check_tokens("keys", keys, step)
         # As `split_heads` does, whose checks these pass.
-        shape = *step.slots.shape, self.num_kv_heads, -1
-        q = self.W_q(queries).reshape(*shape[:2], self.num_heads, -1).transpose(1, 2)
-        k = self.W_k(keys).reshape(shape).transpose(1, 2)
-        v = self.W_v(values).reshape(shape).transpose(1, 2)
+        shape = *step.shape, self.num_kv_heads, -1
+        q = w_q(queries).reshape(*shape[:2], self.num_heads, -1).transpose(1, 2)
+        k = w_k(keys).reshape(shape).transpose(1, 2)
+        v = w_v(values).reshape(shape).transpose(1, 2)
         if self.rotary is not None:
             # Together, because a step has few numbers: what costs time is the call.
             turned = self.rotary(torch.cat([q, k], dim=1), step.positions)
             q, k = turned[:, : self.num_heads], turned[:, self.num_heads :]
         stored = cache.append(k, v)
-        return self._attend_to_stored(q, *stored, step.visible, sees_all=step.sees_all)
+        return self._attend_to_stored(q, *stored, step)
 
     def _attend_to_stored(
-        self, q: Tensor, keys: Tensor, values: Tensor, visible: Tensor | None, *, sees_all: bool
+        self, q: Tensor, keys: Tensor, values: Tensor, cache: CacheStep | CrossCache
     ) -> Tensor:
         attention = self.attention
         if attends_as_written(attention):
-            heads = attention._attend_unchecked(q, keys, values, visible, sees_all=sees_all)
+            heads = attention._attend_unchecked(q, keys, values, cache)
         else:
-            heads = attention(q, keys, values, mask=visible)
-        output: Tensor = self.W_o(merge_heads(heads))
-        if is_plain(self.W_o):
+            heads = attention(q, keys, values, mask=cache.visible)
+        output: Tensor = self.W_o(heads.transpose(1, 2).flatten(2))  # as `merge_heads` does
+        if cache.sees_all:
             return output
-        sees = None if visible is None else visible[:, 0]
+        sees = None if cache.visible is None else cache.visible[:, 0]
         return self._zero_if_empty(output, sees, num_keys=keys.shape[-2])
 
     def project_keys(
@@ -331,15 +331,20 @@ class MultiHeadAttention(ExplainedModule):
         q = split_heads(self.W_q(queries), self.num_heads)
         check_shared_inputs(q, cache.keys, cache.values)
         check_last_axis("keys", cache.keys, "query_size", q.shape[-1])
-        return self._attend_to_stored(q, cache.keys, cache.values, cache.visible, sees_all=False)
+        return self._attend_to_stored(q, cache.keys, cache.values, cache)
 
-    def _check(self, queries: Tensor, keys: Tensor, values: Tensor) -> None:
+    def _check(
+        self, queries: Tensor, keys: Tensor, values: Tensor
+    ) -> tuple[nn.Module, nn.Module, nn.Module]:
+        """Refuse what the projections cannot take, and return them."""
         check_axes("queries", queries, "(batch, num_queries, query_size)")
         if not (keys is queries and values is queries and queries.is_floating_point()):
             check_inputs(queries, keys, values)
-        check_projected("queries", queries, "query_size", self.W_q)
-        check_projected("keys", keys, "key_size", self.W_k)
-        check_projected("values", values, "value_size", self.W_v)
+        projections = self.W_q, self.W_k, self.W_v
+        check_projected("queries", queries, "query_size", projections[0])
+        check_projected("keys", keys, "key_size", projections[1])
+        check_projected("values", values, "value_size", projections[2])
+        return projections
 
     def _positions(
         self,
@@ -522,10 +527,10 @@ def _check_left_to_cache(bias: Tensor | None, *others: Tensor | None) -> None:
 
 def _check_tokens(name: str, new: Tensor, step: CacheStep) -> None:
     """Refuse other vectors than one for each token of a step."""
-    if tuple(new.shape[:2]) != tuple(step.slots.shape):
+    if new.shape[:2] != step.shape:
         raise ValueError(
             f"{name} must be of the tokens of the step, (batch, num_tokens) = "
-            f"{tuple(step.slots.shape)}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
+            f"{step.shape}, got {tuple(new.shape[:2])} in shape {tuple(new.shape)}"
         )
 
 

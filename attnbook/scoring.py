@@ -72,6 +72,11 @@ def scaled_dot_score(
     check_last_axis("keys", keys, "query_size", queries.shape[-1])
     if scale is not None:
         check_scale(scale)
+    return scaled_products(queries, keys, scale)
+
+
+def scaled_products(queries: Tensor, keys: Tensor, scale: float | None) -> Tensor:
+    """Score as `scaled_dot_score` does what is checked already."""
     # Dividing first avoids overflow in half precision, at 65504.
     scaled = queries / math.sqrt(queries.shape[-1]) if scale is None else queries * scale
     return scaled @ keys.transpose(-2, -1)

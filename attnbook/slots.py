@@ -67,6 +67,12 @@ class Slots(NamedTuple):
         in_use[PADDING_SLOT] = True
         return int(in_use.nonzero()[-1]) + 1
 
+    def are_dense(self, used: int) -> bool:
+        """Whether in each row the token at position i is in slot i + 1, and all are used."""
+        positions = torch.arange(used - 1, device=self.valid.device)
+        in_order = self.valid[:, 1:used] & (self.positions[:, 1:used] == positions)
+        return bool(in_order.all())
+
     def count_free(self) -> Tensor:
         """Count the free slots of each row up to each slot, `(batch, slots)`."""
         free = ~self.valid
@@ -85,14 +91,19 @@ class Slots(NamedTuple):
             counts=self.counts + counted[:, -1],
         )
 
-    def with_next(self, slots: Tensor, positions: Tensor, real: Tensor) -> Slots:
-        """Put the next token of each row into its slot, `(batch, 1)`, as rows of one document."""
+    def with_next(self, first: int, count: int) -> Slots:
+        """Put the next tokens of each row into these slots, in rows of one document."""
+        after = torch.arange(count, device=self.valid.device)
+        positions, valid, order = (it.clone() for it in (self.positions, self.valid, self.order))
+        positions[:, first : first + count] = self.last_positions[:, None] + 1 + after
+        valid[:, first : first + count] = True
+        order[:, first : first + count] = self.counts[:, None] + after
         return self._replace(
-            positions=self.positions.scatter(1, slots, positions),
-            valid=self.valid.scatter(1, slots, real),
-            order=self.order.scatter(1, slots, self.counts[:, None]),
-            counts=self.counts + 1,
-            last_positions=positions[:, 0],
+            positions=positions,
+            valid=valid,
+            order=order,
+            counts=self.counts + count,
+            last_positions=self.last_positions + count,
         )
 
     def with_last(self) -> Slots:

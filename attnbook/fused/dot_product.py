@@ -91,7 +91,7 @@ def fast_dot_product_attention(inputs: Inputs, *, from_first: bool = True) -> Te
     if not reads:
         return _run_unread(inputs.clear_hidden())
     output = run(inputs)
-    if not (inputs.causal or biased or (visible is not None and run is run_kernel)):
+    if not (inputs.causal or biased or (inputs.visible is not None and run is run_kernel)):
         return output  # nothing was computed that is hidden
     if run is run_kernel and inputs.visible is not None and not _is_trusted(output, values):
         inputs = inputs.clear_hidden()

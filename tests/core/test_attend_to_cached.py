@@ -20,6 +20,13 @@ def inputs(num_queries):
     return queries, keys, values, visible
 
 
+def attend(layer, queries, keys, values, mask):
+    """Attend to a cache in which queries see what a mask says."""
+    cache = CrossCache(keys, values)
+    cache.visible = mask
+    return layer._attend_unchecked(queries, keys, values, cache)
+
+
 def by_hand(queries, keys, values, visible):
     keys, values = (
         it.repeat_interleave(HEADS // KV_HEADS, dim=1).double() for it in (keys, values)
@@ -35,7 +42,7 @@ def test_heads_that_share_keys_get_what_the_formula_gives(num_queries, keep_weig
     queries, keys, values, visible = inputs(num_queries)
     for mask in (visible, visible[:1], visible[:, :, :1], None):
         expected = by_hand(queries, keys, values, torch.ones(1).bool() if mask is None else mask)
-        found = layer._attend_unchecked(queries, keys, values, mask, sees_all=False)
+        found = attend(layer, queries, keys, values, mask)
         torch.testing.assert_close(found, expected.float())
 
 
@@ -48,7 +55,7 @@ def test_hidden_keys_and_values_may_be_anything(num_queries, filler):
     hidden = ~visible[:, :, 0, :, None]
     keys, values = (it.masked_fill(hidden, filler) for it in (keys, values))
     layer = DotProductAttention(keep_weights=False)
-    found = layer._attend_unchecked(queries, keys, values, visible, sees_all=False)
+    found = attend(layer, queries, keys, values, visible)
     torch.testing.assert_close(found, expected.float())
 
 
@@ -56,7 +63,7 @@ def test_a_query_that_sees_nothing_gets_zeros():
     queries, keys, values, visible = inputs(1)
     visible[1] = False
     layer = DotProductAttention(keep_weights=False)
-    output = layer._attend_unchecked(queries, keys, values, visible, sees_all=False)
+    output = attend(layer, queries, keys, values, visible)
     assert (output[1] == 0).all()
     torch.testing.assert_close(output[:1], by_hand(*(it[:1] for it in inputs(1))).float())
 
@@ -65,9 +72,9 @@ def test_one_query_has_the_gradients_of_the_formula():
     queries, keys, values, visible = inputs(1)
     grads = []
     layer = DotProductAttention(keep_weights=False)
-    for attend in (partial(layer._attend_unchecked, sees_all=False), by_hand):
+    for compute in (partial(attend, layer), by_hand):
         leaves = [it.clone().requires_grad_() for it in (queries, keys, values)]
-        grads.append(torch.autograd.grad(attend(*leaves, visible).sum(), leaves))
+        grads.append(torch.autograd.grad(compute(*leaves, visible).sum(), leaves))
     torch.testing.assert_close(*grads)
 
 

@@ -11,7 +11,13 @@ import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from attnbook import DotProductAttention, KeyValueCache, MultiHeadAttention, checked
+from attnbook import (
+    CrossCache,
+    DotProductAttention,
+    KeyValueCache,
+    MultiHeadAttention,
+    checked,
+)
 from tests.cases import PER_EXAMPLE, SOME_MASK, every_layer, make, random_qkv
 
 pytestmark = pytest.mark.usefixtures("every_path")
@@ -36,7 +42,7 @@ def test_it_is_what_torch_computes_with_scale_and_attn_mask():
         expected = scaled_dot_product_attention(q, *shared, enable_gqa=True, **options)
         same(layer(q, *shared, bias=bias), expected)
         if bias is None:
-            same(layer._attend_unchecked(q, *shared, None, sees_all=False), expected)
+            same(layer._attend_unchecked(q, *shared, CrossCache(*shared)), expected)
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -234,372 +234,233 @@ def call(*inputs, layer=None, **options):
 
 CROSS = CrossCache(KEYS, KEYS)
 # The cache has 3 tokens in each of 2 rows, a window of 2, and has evicted positions 0 and 1.
-BAD_CALLS = {
-    "layer -1": (
-        lambda it: it.layer(-1),
-        ValueError,
-        "index must lie in [0, num_layers=1), got -1",
+BAD_TYPES = [
+    (lambda it: it.layer("0"), "index must be a whole number, got '0'"),
+    (step_with(1.0), "num_tokens must be a whole number, got 1.0"),
+    (step_with(2, valid=ones(2)), "valid must hold booleans, False for padding, got torch.float32"),
+    (step_with(1, valid=[True]), "valid must be a tensor of booleans, got"),
+    (step_with(1, positions=ones(1)), "positions must hold whole numbers, got torch.float32"),
+    (step_with(1, documents=ones(1)), "documents must hold whole numbers, got torch.float32"),
+    (append(KEYS.long()), "keys must have the cache's dtype, torch.float64, got torch.int64"),
+    (
+        append(KEYS, KEYS.float()),
+        "values must have the cache's dtype, torch.float64, got torch.float32",
     ),
-    "layer 1": (lambda it: it.layer(1), ValueError, "index must lie in [0, num_layers=1), got 1"),
-    "layer name": (lambda it: it.layer("0"), TypeError, "index must be a whole number, got '0'"),
-    "no tokens": (step_with(0), ValueError, "num_tokens must be at least 1, got 0"),
-    "number": (step_with(1.0), TypeError, "num_tokens must be a whole number, got 1.0"),
-    "valid, numbers": (
-        step_with(2, valid=ones(2)),
-        TypeError,
+    (lambda it: it.rewind(0.5), "counts must be whole numbers, got torch.float32"),
+    (lambda it: it.rewind(None), "counts must be whole numbers of at most 64 bits, got None"),
+    (
+        lambda it: it.rewind(2**64),
+        "counts must be whole numbers of at most 64 bits, got 18446744073709551616",
+    ),
+    (lambda it: it.rewind([True, False]), "counts must hold whole numbers, got torch.bool"),
+    (lambda it: it.reorder([0.0, 1.0]), "rows must be whole numbers, got torch.float32"),
+    (lambda it: it.reorder("01"), "rows must be whole numbers of at most 64 bits, got '01'"),
+    (
+        lambda it: it.load_state_dict(None),
+        "state must be a dict, as state_dict returns it, got NoneType",
+    ),
+    (load(**{"slots.valid": [[True]]}), "state['slots.valid'] must be a tensor, got list"),
+    (
+        call(cache=object()),
+        "cache must be a LayerCache, such as KeyValueCache.layer(0), got object",
+    ),
+    (call(causal="yes"), "causal must be True or False, got 'yes'"),
+    (call(X, None, X), "keys must be a tensor, got NoneType"),
+    (
+        lambda cache: make_layer().attend(X, cache.layer(0)),
+        "cache must be a CrossCache, as project_keys returns it, got LayerCache",
+    ),
+    (
+        lambda _: make_layer().attend(X, CrossCache(KEYS.float(), KEYS.float())),
+        "keys must have the dtype of queries, torch.float64, got torch.float32",
+    ),
+    (
+        lambda _: CrossCache(KEYS, KEYS, ones(1)),
         "valid must hold booleans, False for padding, got torch.float32",
     ),
-    "valid, list": (
-        step_with(1, valid=[True]),
-        TypeError,
-        "valid must be a tensor of booleans, got",
+    (
+        lambda _: make_layer(rotary=None).project_keys(None, X),
+        "keys must be a tensor, got NoneType",
     ),
-    "valid, shape": (
+]
+BAD_VALUES = [
+    (lambda it: it.layer(-1), "index must lie in [0, num_layers=1), got -1"),
+    (lambda it: it.layer(1), "index must lie in [0, num_layers=1), got 1"),
+    (step_with(0), "num_tokens must be at least 1, got 0"),
+    (
         step_with(2, valid=ones(3, 2).bool()),
-        ValueError,
         "valid must have shape (num_queries=2,) or (batch=2, num_queries=2), got (3, 2)",
     ),
-    "positions, shape": (
+    (
         step_with(2, positions=torch.tensor([3])),
-        ValueError,
         "positions must have shape (num_queries=2,) or (batch=2, num_queries=2), got (1,)",
     ),
-    "positions, fractions": (
-        step_with(1, positions=ones(1)),
-        TypeError,
-        "positions must hold whole numbers, got torch.float32",
-    ),
-    "positions, negative": (
+    (
         step_with(2, positions=torch.tensor([3, -1])),
-        ValueError,
         "positions of real tokens must be at least 0 and at most 2**62, got -1",
     ),
-    "positions, huge": (
+    (
         step_with(1, positions=torch.tensor([2**63 - 1])),
-        ValueError,
         "positions of real tokens must be at least 0 and at most 2**62, got 9223372036854775807",
     ),
-    "positions, equal": (
+    (
         step_with(1, positions=torch.tensor([[3], [2]])),
-        ValueError,
         "positions must be at least 3 in row 1, as earlier tokens of document 0 have not seen this "
         "one, got 2: rewind first to replace tokens",
     ),
-    "positions, from 0 again": (
+    (
         step_with(2, positions=torch.arange(2)),
-        ValueError,
         "positions must be at least 3 in row 0, as earlier tokens of document 0",
     ),
-    "documents, fractions": (
-        step_with(1, documents=ones(1)),
-        TypeError,
-        "documents must hold whole numbers, got torch.float32",
-    ),
-    "documents, shape": (
+    (
         step_with(1, documents=torch.tensor([1, 2])),
-        ValueError,
         "documents must have shape (num_queries=1,) or (batch=2, num_queries=1), got (2,)",
     ),
-    "too many tokens": (
-        step_with(5),
-        ValueError,
-        "max_length=5 must hold every token of a row, got 1 stored and 5 more in row 0",
-    ),
-    "a step within a step": (
-        within(step_with(1)),
-        RuntimeError,
-        "a step must end before the next one begins, got two",
-    ),
-    "a missing layer": (
-        within(lambda _: None),
-        RuntimeError,
-        "each layer must append in a step, got none of layers [0]",
-    ),
-    "a second append": (append_twice, RuntimeError, "must append once in a step, got a second"),
-    "no step": (
-        lambda it: it.layer(0).append(KEYS, KEYS),
-        RuntimeError,
-        "a layer's cache must be used within `with cache.step(…)`, got no open step; see: recipes, "
-        '"cache"',
-    ),
-    "keys, axes": (append(KEYS[0, 0]), ValueError, "keys must have shape (batch, num_kv_heads"),
-    "keys, batch": (
+    (step_with(5), "max_length=5 must hold every token of a row, got 1 stored and 5 more in row 0"),
+    (append(KEYS[0, 0]), "keys must have shape (batch, num_kv_heads"),
+    (
         append(KEYS[:1]),
-        ValueError,
         "keys must have shape (batch, num_kv_heads, num_tokens, size) = (2, 2, 1, 4), got (1, 2, 1",
     ),
-    "values, heads": (append(KEYS, KEYS[:, :1]), ValueError, "= (2, 2, 1, 4), got (2, 1, 1, 4)"),
-    "values, tokens": (
+    (append(KEYS, KEYS[:, :1]), "= (2, 2, 1, 4), got (2, 1, 1, 4)"),
+    (
         append(KEYS, ones(2, 2, 3, 4).double()),
-        ValueError,
         "values must have shape (batch, num_kv_heads, num_tokens, size) = (2, 2, 1, 4), got (2, 2,",
     ),
-    "keys, integers": (
-        append(KEYS.long()),
-        TypeError,
-        "keys must have the cache's dtype, torch.float64, got torch.int64",
-    ),
-    "values, dtype": (
-        append(KEYS, KEYS.float()),
-        TypeError,
-        "values must have the cache's dtype, torch.float64, got torch.float32",
-    ),
-    "keys, device": (
-        append(KEYS.to("meta")),
-        ValueError,
-        "keys must be on the cache's device, cpu, got meta",
-    ),
-    "keys, gradients": (
+    (append(KEYS.to("meta")), "keys must be on the cache's device, cpu, got meta"),
+    (
         append(KEYS.clone().requires_grad_()),
-        ValueError,
         "keys must not require grad, as a cache stores only numbers, got requires_grad=True",
     ),
-    **{
-        f"{name} within a step": (
-            within(change),
-            RuntimeError,
-            f"{name} must be called after the open step, got a call within it",
-        )
-        for name, change in {
-            "rewind": lambda it: it.rewind(1),
-            "reorder": lambda it: it.reorder([0, 1]),
-            "copy": lambda it: it.copy(),
-            "state_dict": lambda it: it.state_dict(),
-            "load_state_dict": lambda it: it.load_state_dict({}),
-        }.items()
-    },
-    **{
-        f"{name} within a step": (
-            within(change),
-            RuntimeError,
-            "copy must be called after the open",
-        )
-        for name, change in {"deepcopy": deepcopy, "pickle": pickle.dumps}.items()
-    },
-    "rewind, too many": (
-        lambda it: it.rewind([0, 4]),
-        ValueError,
-        "counts must lie in [0, 3], the tokens of row 1, got 4",
-    ),
-    "rewind, negative": (
-        lambda it: it.rewind(-1),
-        ValueError,
-        "counts must lie in [0, 3], the tokens of row 0, got -1",
-    ),
-    "rewind, evicted": (
+    (lambda it: it.rewind([0, 4]), "counts must lie in [0, 3], the tokens of row 1, got 4"),
+    (lambda it: it.rewind(-1), "counts must lie in [0, 3], the tokens of row 0, got -1"),
+    (
         lambda it: it.rewind([0, 1]),
-        ValueError,
         "counts must leave row 1 the window of 2 that its next token sees, whose first keys are "
         "evicted, got 1 with max_rewind=0, counted from the most tokens that the row has had",
     ),
-    "rewind, shape": (
-        lambda it: it.rewind([0, 0, 0]),
-        ValueError,
-        "counts must be one number or (batch=2,), got shape (3,)",
-    ),
-    "rewind, fraction": (
-        lambda it: it.rewind(0.5),
-        TypeError,
-        "counts must be whole numbers, got torch.float32",
-    ),
-    "rewind, nothing": (
-        lambda it: it.rewind(None),
-        TypeError,
-        "counts must be whole numbers of at most 64 bits, got None",
-    ),
-    "rewind, huge": (
-        lambda it: it.rewind(2**64),
-        TypeError,
-        "counts must be whole numbers of at most 64 bits, got 18446744073709551616",
-    ),
-    "rewind, booleans": (
-        lambda it: it.rewind([True, False]),
-        TypeError,
-        "counts must hold whole numbers, got torch.bool",
-    ),
-    "reorder, outside": (
-        lambda it: it.reorder([0, 2]),
-        ValueError,
-        "rows must lie in [0, batch=2), got [0, 2]",
-    ),
-    "reorder, negative": (
-        lambda it: it.reorder([-1]),
-        ValueError,
-        "rows must lie in [0, batch=2), got [-1]",
-    ),
-    "reorder, no row": (
-        lambda it: it.reorder([]),
-        ValueError,
-        "rows must be one or more numbers, got shape (0,)",
-    ),
-    "reorder, fractions": (
-        lambda it: it.reorder([0.0, 1.0]),
-        TypeError,
-        "rows must be whole numbers, got torch.float32",
-    ),
-    "reorder, text": (
-        lambda it: it.reorder("01"),
-        TypeError,
-        "rows must be whole numbers of at most 64 bits, got '01'",
-    ),
-    "repeat": (lambda it: it.repeat(0), ValueError, "count must be at least 1, got 0"),
-    "state, names": (
-        load(more=KEYS),
-        ValueError,
-        "state must have the names of this cache, got others: ['more']",
-    ),
-    "state, layers": (
+    (lambda it: it.rewind([0, 0, 0]), "counts must be one number or (batch=2,), got shape (3,)"),
+    (lambda it: it.reorder([0, 2]), "rows must lie in [0, batch=2), got [0, 2]"),
+    (lambda it: it.reorder([-1]), "rows must lie in [0, batch=2), got [-1]"),
+    (lambda it: it.reorder([]), "rows must be one or more numbers, got shape (0,)"),
+    (lambda it: it.repeat(0), "count must be at least 1, got 0"),
+    (load(more=KEYS), "state must have the names of this cache, got others: ['more']"),
+    (
         load_of(num_layers=2, max_length=5, window=2),
-        ValueError,
         "state must have the names of this cache, got others: ['keys.1', 'values.1']",
     ),
-    "state, window": (
+    (
         load_of(max_length=5),
-        ValueError,
         "state must be of a cache with this window (0 for none) and sinks, [2, 0], got [0, 0]",
     ),
-    "state, sinks": (load_of(max_length=5, window=2, sinks=1), ValueError, "[2, 0], got [2, 1]"),
-    "state, length": (
+    (load_of(max_length=5, window=2, sinks=1), "[2, 0], got [2, 1]"),
+    (
         load_of(max_length=6, window=2),
-        ValueError,
         "must have shape (2, 6) of torch.int64, got (2, 7) of torch.int64",
     ),
-    "state, dtype": (
+    (
         load_of(dtype=torch.float32, max_length=5, window=2),
-        ValueError,
         "state['keys.0'] must have shape (2, 2, 6, 4) of torch.float64, got (2, 2, 6, 4) of",
     ),
-    "state, none": (
-        lambda it: it.load_state_dict(None),
-        TypeError,
-        "state must be a dict, as state_dict returns it, got NoneType",
-    ),
-    "state, other names": (
+    (
         lambda it: it.load_state_dict({1: KEYS}),
-        ValueError,
         "state must have the names of this cache, got others: ['1', 'keys.0', ",
     ),
-    "state, meta": (
+    (
         load(rule=torch.tensor([2, 0], device="meta")),
-        ValueError,
         "state['rule'] must hold numbers to be used on cpu, got a meta tensor",
     ),
-    "state, negative": (
+    (
         load(**{"slots.counts": torch.tensor([3, -1])}),
-        ValueError,
         "state['slots.counts'] must be 3 in row 1, after the order of its last token, got -1",
     ),
-    "state, too many": (load(**{"slots.counts": torch.tensor([4, 3])}), ValueError, "got 4"),
-    "state, list": (
-        load(**{"slots.valid": [[True]]}),
-        TypeError,
-        "state['slots.valid'] must be a tensor, got list",
-    ),
-    "state, axes": (
+    (load(**{"slots.counts": torch.tensor([4, 3])}), "got 4"),
+    (
         load(**{"slots.valid": ones(2).bool()}),
-        ValueError,
         "state['slots.valid'] must have shape (batch, slots), got (2,)",
     ),
-    "a layer's cache": (
-        call(cache=object()),
-        TypeError,
-        "cache must be a LayerCache, such as KeyValueCache.layer(0), got object",
-    ),
-    **{
-        f"{name} with a cache": (
-            call(**{name: ones(2)}),
-            ValueError,
-            "valid_lens, mask, positions and key_positions must be left out with a cache, whose",
-        )
-        for name in ("valid_lens", "mask", "positions", "key_positions")
-    },
-    "causal, text": (call(causal="yes"), TypeError, "causal must be True or False, got 'yes'"),
-    "no keys": (
-        call(X, None, X),
-        TypeError,
-        "keys must be a tensor, got NoneType",
-    ),
-    "more queries than tokens": (
+    (
         call(X.repeat(1, 2, 1), X, X),
-        ValueError,
         "queries must be of the tokens of the step, (batch, num_tokens) = (2, 1), got (2, 2)",
     ),
-    "another batch": (
+    (
         call(*(X[:1],) * 3),
-        ValueError,
         "queries must be of the tokens of the step, (batch, num_tokens) = (2, 1), got (1, 1)",
     ),
-    "another number of keys": (
+    (
         call(X, *(X.repeat(1, 3, 1),) * 2),
-        ValueError,
         "keys must be of the tokens of the step, (batch, num_tokens) = (2, 1), got (2, 3)",
     ),
-    "another size": (
+    (
         call(ones(2, 1, 3).double(), X, X),
-        ValueError,
         "queries must have query_size=5 numbers in the last axis, got 3",
     ),
-    "a layer that learns": (
+    (
         call(layer=make_layer().requires_grad_()),
-        ValueError,
         "keys must not require grad, as a cache stores only numbers, got requires_grad=True: "
         "generate within torch.no_grad()",
     ),
-    "cross, another cache": (
-        lambda cache: make_layer().attend(X, cache.layer(0)),
-        TypeError,
-        "cache must be a CrossCache, as project_keys returns it, got LayerCache",
-    ),
-    "cross, size": (
+    (
         lambda _: make_layer().attend(ones(2, 1, 3).double(), CROSS),
-        ValueError,
         "queries must have query_size=5 numbers in the last axis, got 3",
     ),
-    "cross, batch": (
+    (
         lambda _: make_layer().attend(X[:1], CROSS),
-        ValueError,
         "keys must have the batch of queries, 1, and heads that divide their 6, got (2, 2)",
     ),
-    "cross, dtype": (
-        lambda _: make_layer().attend(X, CrossCache(KEYS.float(), KEYS.float())),
-        TypeError,
-        "keys must have the dtype of queries, torch.float64, got torch.float32",
-    ),
-    "cross, axes": (
+    (
         lambda _: CrossCache(KEYS[0], KEYS),
-        ValueError,
         "keys must have shape (batch, num_kv_heads, num_keys, size), got (2, 1, 4)",
     ),
-    "cross, values": (
+    (
         lambda _: CrossCache(KEYS, KEYS[:, :1]),
-        ValueError,
         "values must be as many as keys, (2, 2, 1), got (2, 1, 1) in shape (2, 1, 1, 4)",
     ),
-    "cross, valid": (
-        lambda _: CrossCache(KEYS, KEYS, ones(1)),
-        TypeError,
-        "valid must hold booleans, False for padding, got torch.float32",
-    ),
-    "cross, no keys": (
-        lambda _: make_layer(rotary=None).project_keys(None, X),
-        TypeError,
-        "keys must be a tensor, got NoneType",
-    ),
-    "cross, axes of keys": (
+    (
         lambda _: make_layer(rotary=None).project_keys(X[0], X),
-        ValueError,
         "keys must have shape (batch, num_keys, key_size), got (1, 5)",
     ),
-    "cross, rotary": (
+    (
         lambda _: make_layer().project_keys(X, X),
-        ValueError,
         "rotary must be None for keys of another text, got <function rotary_encoding",
     ),
-}
+]
+BAD_STEPS = [
+    (within(step_with(1)), "a step must end before the next one begins, got two"),
+    (within(lambda _: None), "each layer must append in a step, got none of layers [0]"),
+    (append_twice, "must append once in a step, got a second"),
+    (
+        lambda it: it.layer(0).append(KEYS, KEYS),
+        "a layer's cache must be used within `with cache.step(…)`, got no open step; see: recipes, "
+        '"cache"',
+    ),
+    *(
+        (within(change), f"{name} must be called after the open step, got a call within it")
+        for name, change in {
+            "rewind": lambda it: it.rewind(1),
+            "reorder": lambda it: it.reorder([0, 1]),
+            "state_dict": lambda it: it.state_dict(),
+            "load_state_dict": lambda it: it.load_state_dict({}),
+        }.items()
+    ),
+    *(
+        (within(change), "copy must be called after the open step, got a call within it")
+        for change in (KeyValueCache.copy, deepcopy, pickle.dumps)
+    ),
+]
+LEFT_OUT = "valid_lens, mask, positions and key_positions must be left out with a cache, whose"
+BAD_VALUES += [
+    (call(**{name: ones(2)}), LEFT_OUT)
+    for name in ("valid_lens", "mask", "positions", "key_positions")
+]
+BAD_CALLS = {TypeError: BAD_TYPES, ValueError: BAD_VALUES, RuntimeError: BAD_STEPS}
 
 
 @pytest.mark.usefixtures("reads")
-@pytest.mark.parametrize(("change", "error", "message"), BAD_CALLS.values(), ids=BAD_CALLS)
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [(change, error, rule) for error, calls in BAD_CALLS.items() for change, rule in calls],
+)
 def test_a_refused_call_names_the_rule_and_leaves_the_cache_as_it_was(change, error, message):
     cache = make_cache(max_length=5, window=2)
     append_ones(cache, 3)
@@ -984,7 +845,7 @@ def test_an_exported_step_takes_and_returns_the_buffers_of_a_cache(keep_weights)
     for i in range(3):
         part = x[:, i : i + 1]
         with cache.step(1) as step:
-            given = part, *buffers, *step[:4]
+            given = part, *buffers, step.slots, step.real, step.positions, step.visible
             if program is None:
                 exported = ExportedStep(layer), tuple(it.clone() for it in given)
                 program = torch.export.export(*exported).module()

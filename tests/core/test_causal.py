@@ -112,3 +112,13 @@ def test_the_largest_numbers_at_later_positions_change_nothing(name, lengths, wh
     tolerance = 1e-5 if dtype.itemsize > 2 else 5e-2
     assert all(tensor.isfinite().all() for tensor in after)
     assert all_close((x.float() for x in before), (x.float() for x in after), tolerance)
+
+
+@pytest.mark.parametrize("name", ["dot", "dot without weights"])
+def test_an_infinite_key_reaches_only_the_queries_that_see_it(name):
+    q, k, v = inputs_for(3)
+    layer = make(name)
+    expected = layer(q, k, v, causal=True)
+    k[:, -1] = torch.inf
+    found = layer(q, k, v, causal=True)
+    torch.testing.assert_close(found[:, :-1], expected[:, :-1])

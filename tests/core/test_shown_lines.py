@@ -26,7 +26,7 @@ from attnbook.models.translator.encoders import ConvolutionalEncoder, RecurrentE
 from attnbook.models.translator.model import Translator
 from attnbook.pooling import kernel_pool, pool
 from attnbook.position import angles
-from attnbook.scoring import additive_features, scaled_dot_score
+from attnbook.scoring import additive_features, scaled_products
 from attnbook.weighting import weigh
 from tests.cases import LAYERS, PER_EXAMPLE, make
 from tools.book import notebooks
@@ -134,7 +134,7 @@ def test_all_sources_that_chapters_show_are_tested():
 
 EDITS = {
     "the scale of the dot product": (
-        scaled_dot_score,
+        scaled_products,
         "queries / math.sqrt(queries.shape[-1])",
         "queries",
         {"dot", "multi-head"},

@@ -119,17 +119,16 @@ def test_a_gradient_penalty_has_the_formulas_gradient(keep_weights, monkeypatch)
         torch.testing.assert_close(ours, expected, rtol=1e-3, atol=1e-5 * expected.abs().max())
 
 
-class Zeros(DotProductAttention):
-    def forward(self, queries, keys, values, *args, **options):
-        return torch.zeros_like(super().forward(queries, keys, values, *args, **options))
-
-
 @pytest.mark.parametrize("keep_weights", [True, False])
-def test_a_forward_of_ones_own_decides_in_every_way_of_calling(keep_weights):
+@pytest.mark.parametrize("step", ["forward", "__call__", "_weigh_and_pool"])
+def test_a_step_of_ones_own_decides_in_every_way_of_calling(step, keep_weights):
     layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
-    layer.attention = Zeros(keep_weights=keep_weights)
-    x = torch.ones(1, 3, 8)
-    cache = KeyValueCache(1, 1, 2, 4, 4)
+
+    def zeros(_self, queries_or_scores, *_, **__):
+        return torch.zeros(*queries_or_scores.shape[:-1], 4)
+
+    layer.attention = type("Own", (DotProductAttention,), {step: zeros})(keep_weights=keep_weights)
+    x, cache = torch.ones(1, 3, 8), KeyValueCache(1, 1, 2, 4, 4)
     with torch.no_grad(), cache.step(3):
         cached = layer(x, x, x, cache=cache.layer(0))
     for output in (layer(x, x, x), layer.attend(x, layer.project_keys(x, x)), cached):
@@ -240,15 +239,3 @@ def test_a_reader_in_another_thread_replaces_no_newer_weights(monkeypatch):
     old, new = layer.attention_weights, layer.attention_weights
     torch.testing.assert_close(old, stored_weights("dot", inputs))
     torch.testing.assert_close(new, stored_weights("dot", [2 * it for it in inputs]))
-
-
-@pytest.mark.parametrize("step", ["__call__", "_weigh_and_pool"])
-def test_a_step_of_ones_own_decides_in_cached_calls(step):
-    layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
-
-    def zeros(_self, queries_or_scores, *_, **__):
-        return torch.zeros(*queries_or_scores.shape[:-1], 4)
-
-    layer.attention = type("Own", (DotProductAttention,), {step: zeros})()
-    x = torch.ones(1, 3, 8)
-    assert not layer.attend(x, layer.project_keys(x, x)).any()
