@@ -10,7 +10,6 @@ from attnbook.fused.when_faster import (
     PRODUCTS_WIDENED,
     SCORES,
     UNITS,
-    UNITS_OF_ONE,
     UNITS_TRAINING,
     blocks_pay,
     fast_weigh_pays,
@@ -21,7 +20,7 @@ from attnbook.fused.when_faster import (
 from tests.cases import PER_EXAMPLE, PER_QUERY, make
 from tests.core.random_calls import THRESHOLDS
 
-HIDDENS = 64
+HIDDENS, UNITS_OF_ONE = 64, 2**21
 
 
 def tensors(queries, keys, size=1, value_size=1):
@@ -31,7 +30,8 @@ def tensors(queries, keys, size=1, value_size=1):
 
 @pytest.mark.parametrize("learns", [False, True])
 @pytest.mark.parametrize("queries", [1, 16])
-def test_blocks_are_used_from_their_number_of_hidden_units_on(queries, learns):
+def test_blocks_are_used_from_their_number_of_hidden_units_on(queries, learns, monkeypatch):
+    monkeypatch.setattr(when_faster, "UNITS_OF_ONE", UNITS_OF_ONE)  # without AVX-512
     enough = UNITS_OF_ONE if queries == 1 else UNITS_TRAINING if learns else UNITS
     keys = enough // (queries * HIDDENS)
     weight = torch.empty(HIDDENS, requires_grad=learns)
