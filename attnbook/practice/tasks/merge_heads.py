@@ -90,11 +90,6 @@ def test_examples_do_not_mix(merge_heads: Function) -> None:
 
 
 @task.test
-def test_an_axis_of_size_one_is_kept(merge_heads: Function) -> None:
-    assert merge_heads(torch.zeros(1, 3, 1, 2)).shape == (1, 1, 6)
-
-
-@task.test
 def test_the_dtype_is_kept(merge_heads: Function) -> None:
     assert merge_heads(torch.zeros(2, 3, 5, 7).half()).dtype == torch.float16
 

@@ -92,18 +92,6 @@ def heads_in_the_batch(weights: Tensor, values: Tensor) -> Tensor:
 
 
 @task.test
-def test_half_of_each_value_is_their_average(function: Function) -> None:
-    output = function(torch.tensor([[[0.5, 0.5], [0, 1]]]), torch.tensor([[[2.0, 0], [4, 8]]]))
-    assert output.tolist() == [[[3, 4], [4, 8]]]
-
-
-@task.test
-def test_weights_are_used_as_they_are(function: Function) -> None:
-    output = function(torch.tensor([[[0.5, 0], [0, 0]]]), torch.tensor([[[2.0], [4]]]))
-    assert output.tolist() == [[[1], [0]]]
-
-
-@task.test
 def test_each_example_and_head_has_its_own_values(function: Function) -> None:
     values = torch.arange(6.0).reshape(2, 3, 1, 1)
     assert torch.equal(function(torch.ones(2, 3, 1, 1), values), values)

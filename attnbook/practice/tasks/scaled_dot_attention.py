@@ -167,22 +167,6 @@ def test_weights_follow_the_dot_product_over_the_root_of_the_size(function: Func
 
 
 @task.test
-def test_a_key_twice_as_long_scores_twice(function: Function) -> None:
-    # Scores 2 ln 3 and 0: weights 9/10 and 1/10.
-    queries = torch.tensor([[[math.log(9), 0.0, 0, 0]]])
-    keys = torch.tensor([[[2.0, 0, 0, 0], [0, 2, 0, 0]]])
-    values = torch.tensor([[[10.0], [0.0]]])
-    assert torch.allclose(function(queries, keys, values), torch.tensor(9.0))
-
-
-@task.test
-def test_padding_changes_nothing(function: Function) -> None:
-    queries, keys, values = normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
-    alone = function(queries, keys[:, :2], values[:, :2])
-    assert torch.allclose(function(queries, keys, values, lengths(2, 2)), alone, atol=1e-5)
-
-
-@task.test
 def test_a_fully_masked_example_gets_zeros(function: Function) -> None:
     queries = normal(2, 3, 7).requires_grad_()
     output = function(queries, normal(2, 5, 7), normal(2, 5, 11), lengths(0, 5))

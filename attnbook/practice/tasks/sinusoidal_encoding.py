@@ -110,11 +110,6 @@ def on_a_circle(num_positions: int, size: int) -> Tensor:
 
 
 @task.test
-def test_position_zero_is_zero_and_one_in_turn(encode: Function) -> None:
-    assert encode(3, 6)[0].tolist() == [0, 1, 0, 1, 0, 1]
-
-
-@task.test
 def test_position_one_of_size_four_is_as_computed_by_hand(encode: Function) -> None:
     # 10000^(0/4) is 1, and 10000^(2/4) is 100.
     expected = [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]

@@ -83,11 +83,6 @@ def test_each_head_gets_neighbouring_numbers(split_heads: Function) -> None:
 
 
 @task.test
-def test_heads_come_before_positions(split_heads: Function) -> None:
-    assert split_heads(torch.zeros(2, 3, 35), 5).shape == (2, 5, 3, 7)
-
-
-@task.test
 def test_a_position_keeps_its_index(split_heads: Function) -> None:
     vectors = torch.zeros(2, 3, 4)
     vectors[1, 2] = 1.0

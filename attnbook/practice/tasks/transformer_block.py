@@ -290,17 +290,6 @@ def test_lengths_reach_the_attention_in_training_and_in_eval(block_of: Function)
 
 
 @task.test
-def test_positions_attend_and_each_is_normed_separately(block_of: Function) -> None:
-    x = torch.tensor([[[1.0, 3], [5, 9]], [[0, 2], [2, 8]]])
-    block = _make(
-        block_of,
-        attention_norm=lambda x: x - x.mean(-1, keepdim=True),  # (-1, 1), (-2, 2), (-1, 1), (-3, 3)
-        attention=lambda _q, _k, v, _lens=None: v.mean(1, keepdim=True),
-    )
-    assert torch.equal(block(x) - x, torch.tensor([[[-1.5, 1.5]] * 2, [[-2.0, 2.0]] * 2]))
-
-
-@task.test
 def test_a_call_changes_nothing_and_all_parts_can_be_trained(block_of: Function) -> None:
     x = normal(2, 3, 5)
     before = x.clone()
