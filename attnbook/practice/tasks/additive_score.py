@@ -102,15 +102,6 @@ def queries_joined_to_keys(
     return (joined.tanh() @ w_v).reshape(len(keys), queries.shape[1], keys.shape[1])
 
 
-@task.solution("it adds the contribution of each hidden unit, one unit after the other.")
-def unit_by_unit(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    scores = queries.new_zeros(len(queries), queries.shape[1], keys.shape[1])
-    for of_query, of_key, weight in zip(W_q, W_k, w_v, strict=True):
-        both = (queries @ of_query)[:, :, None] + (keys @ of_key)[:, None, :]
-        scores = scores + weight * both.tanh()
-    return scores
-
-
 @task.solution("tanh(x) is 2 sigmoid(2x) - 1.")
 def by_way_of_the_sigmoid(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor

@@ -71,14 +71,6 @@ def positions_compared(num_queries: int, num_keys: int) -> Tensor:
 
 
 @task.solution(
-    "it makes the square mask of num_keys queries, and returns its last num_queries rows."
-)
-def last_rows_of_a_square(num_queries: int, num_keys: int) -> Tensor:
-    square = torch.triu(torch.ones(num_keys, num_keys), diagonal=1) == 0
-    return square[num_keys - num_queries :]
-
-
-@task.solution(
     "it fills one row after the other: the last query sees all keys, the one before one key less."
 )
 def row_by_row(num_queries: int, num_keys: int) -> Tensor:

@@ -75,16 +75,6 @@ def products_of_one_hot_rows(documents: Tensor) -> Tensor:
     return torch.einsum("bqd,bkd->bqk", rows, rows).tril().bool()
 
 
-@task.solution("it compares the document of each query with that of each key up to its position.")
-def pair_by_pair(documents: Tensor) -> Tensor:
-    batch, num_positions = documents.shape
-    mask = torch.zeros(batch, num_positions, num_positions, dtype=torch.bool)
-    for query in range(num_positions):
-        for key in range(query + 1):
-            mask[:, query, key] = documents[:, query] == documents[:, key]
-    return mask
-
-
 @task.test
 def test_a_single_document_has_a_causal_mask(document_mask: Function) -> None:
     triangle = torch.ones(3, 3, dtype=torch.bool).tril()

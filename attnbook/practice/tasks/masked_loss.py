@@ -113,16 +113,6 @@ def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Te
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
-@task.solution(
-    "each real step's right token has the weight 1 / number of real steps; all others have 0."
-)
-def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    real = real_steps(targets, valid_lens).to(scores.dtype)
-    weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
-    losses = -scores.log_softmax(-1).where(real[..., None] > 0, 0)
-    return torch.einsum("btv,btv->", weights, losses)
-
-
 @task.test
 def test_the_content_of_padding_does_not_matter(masked_loss: Function) -> None:
     scores, targets, valid_lens = torch.ones(2, 4, 3), torch.ones(2, 4).long(), torch.tensor([3, 1])

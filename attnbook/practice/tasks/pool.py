@@ -83,14 +83,6 @@ def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     return output
 
 
-@task.solution(
-    "the axis of heads is merged with the batch for the product, and restored afterwards."
-)
-def heads_in_the_batch(weights: Tensor, values: Tensor) -> Tensor:
-    output = torch.bmm(weights.flatten(0, -3), values.flatten(0, -3))
-    return output.reshape(*weights.shape[:-1], values.shape[-1])
-
-
 @task.test
 def test_each_example_and_head_has_its_own_values(function: Function) -> None:
     values = torch.arange(6.0).reshape(2, 3, 1, 1)

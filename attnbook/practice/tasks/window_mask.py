@@ -228,12 +228,6 @@ def two_questions(query: N, key: N, num_queries: N, num_keys: N, back: N) -> boo
     return key >= position - back
 
 
-@by_hand.solution("it lists the keys that the query attends to; numbers below 0 are not keys.")
-def listed(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
-    end = query + num_keys - num_queries + 1
-    return key in range(end - 1 - back, end)
-
-
 @by_hand.solution("counted from the end, the last query and the last key are both number 1.")
 def counted_from_the_end(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     of_query, of_key = num_queries - query, num_keys - key
