@@ -358,7 +358,6 @@ def no_tanh_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> flo
 
 @by_hand.bug(fix="`W_q` belongs to the query, `W_k` to the key.")
 def matrices_swapped_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """`W_k` is applied to the query and `W_q` to the key; it runs only if their sizes are equal."""
     return _score(query, key, W_k, W_q, w_v)
 
 
@@ -385,7 +384,6 @@ def tanh_after_w_v_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row)
 
 @by_hand.bug(fix="add both dot products first, then take `math.tanh` of the sum.")
 def tanh_of_each_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
-    """tanh is applied to both dot products separately, before they are added."""
     pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
     return _dot(w_v, [math.tanh(a) + math.tanh(b) for a, b in pairs])
 
@@ -394,7 +392,6 @@ def tanh_of_each_by_hand(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -
 def product_in_place_of_the_sum_by_hand(
     query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row
 ) -> float:
-    """the two dot products are multiplied, where they should be added."""
     pairs = zip(_times(W_q, query), _times(W_k, key), strict=True)
     return _dot(w_v, [math.tanh(a * b) for a, b in pairs])
 

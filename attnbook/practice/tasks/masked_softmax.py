@@ -378,21 +378,18 @@ def hidden_scores_set_to_zero_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_many_by_hand(scores: Row, valid_len: int) -> Row:
-    """one key too many is visible, that at the index `valid_len`."""
     visible = scores[: valid_len + 1]
     return _softmax(visible) + [0.0] * (len(scores) - len(visible))
 
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_few_by_hand(scores: Row, valid_len: int) -> Row:
-    """one key too few is visible: that at the index `valid_len - 1` is hidden."""
     visible = scores[: max(valid_len - 1, 0)]
     return (_softmax(visible) if visible else []) + [0.0] * (len(scores) - len(visible))
 
 
 @by_hand.bug(fix="take the softmax of `scores[:valid_len]`, and append a 0 for each other key.")
 def nothing_hidden_by_hand(scores: Row, valid_len: int) -> Row:
-    """`valid_len` is not used: all keys are visible, padding included."""
     return _softmax(scores)
 
 
@@ -417,11 +414,8 @@ def filled_with_minus_a_billion_by_hand(scores: Row, valid_len: int) -> Row:
     return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
 
 
-@by_hand.bug(
-    fix="leave padding out of the sum, or use `-math.inf`: no finite number is low enough."
-)
+@by_hand.bug()
 def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
-    """the scores of padding are set to -1e6, but visible scores may be even lower."""
     if valid_len == 0:
         return [0.0 for _ in scores]
     return _softmax([s if i < valid_len else -1e6 for i, s in enumerate(scores)])
@@ -429,7 +423,6 @@ def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="subtract the largest of the visible scores first: it cancels.")
 def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
-    """no maximum is subtracted, so that powers overflow, or all become 0."""
     powers = [math.exp(score) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 

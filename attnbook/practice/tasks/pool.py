@@ -242,9 +242,7 @@ def all_keys_weigh_the_same_by_hand(weights: Row, values: Rows) -> Row:
     return column_by_column([1 / len(weights)] * len(weights), values)
 
 
-@by_hand.bug(
-    fix="use all vectors, each times its weight, not only the one with the largest weight."
-)
+@by_hand.bug()
 def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
     return values[weights.index(max(weights))]
 
@@ -257,7 +255,6 @@ def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
 
 @by_hand.bug(fix="use the weights as they are: only the softmax should divide by a sum.")
 def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
-    """the weights are divided by their sum once more."""
     return column_by_column([weight / sum(weights) for weight in weights], values)
 
 

@@ -110,7 +110,6 @@ def highest_weight_only(weights: Rows) -> float:
 
 @by_hand.bug(fix="divide the sum by the number of queries that have a key before them.")
 def never_divided(weights: Rows) -> float:
-    """the weights are added up, and not averaged."""
     return sum(_before(weights))
 
 

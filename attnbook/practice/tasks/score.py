@@ -91,7 +91,6 @@ def the_first_number_only(query: Row, key: Row) -> float:
 
 @by_hand.bug(fix="divide the sum by 2 only, and not by the number of components, too.")
 def mean_of_the_squares(query: Row, key: Row) -> float:
-    """the squares are averaged over the vector, not summed."""
     return -sum(d**2 for d in _differences(query, key)) / len(query) / 2
 
 

@@ -264,7 +264,6 @@ def _weigh(scores: Row, subtracted: float) -> Row:
 
 @by_hand.bug(fix="subtract `max(scores)` from each score first: this changes no weight.")
 def no_maximum_subtracted_by_hand(scores: Row) -> Row:
-    """no maximum is subtracted, so that the powers of large scores overflow."""
     return _weigh(scores, 0)
 
 

@@ -234,16 +234,12 @@ def counted_from_the_end(query: N, key: N, num_queries: N, num_keys: N, back: N)
     return of_query <= of_key <= of_query + back
 
 
-@by_hand.bug(
-    fix="a query attends to itself and to `back` keys before it: there are at most `back` steps."
-)
+@by_hand.bug()
 def window_too_long_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return 0 <= query + num_keys - num_queries - key <= back + 1
 
 
-@by_hand.bug(
-    fix="`back` does not count the query's own key: a key `back` steps before it is still visible."
-)
+@by_hand.bug()
 def window_too_short_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     return 0 <= query + num_keys - num_queries - key < back
 
@@ -279,7 +275,6 @@ def one_key_too_few_by_hand(query: N, key: N, num_queries: N, num_keys: N, back:
 
 @by_hand.bug(fix="invert the result: here True means visible.")
 def mask_inverted_by_hand(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
-    """what is hidden is True, and what is visible False."""
     return not 0 <= query + num_keys - num_queries - key <= back
 
 
@@ -305,10 +300,7 @@ def only_one_edge_moved(query: N, key: N, num_queries: N, num_keys: N, back: N) 
     return query - back <= key <= query + num_keys - num_queries
 
 
-@by_hand.bug(
-    "the last query's window for all",
-    fix="count back from each query's own position, not from the last key.",
-)
+@by_hand.bug("the last query's window for all")
 def only_the_last_window(query: N, key: N, num_queries: N, num_keys: N, back: N) -> bool:
     """the window begins where the last query's does, for every query."""
     return num_keys - 1 - back <= key <= query + num_keys - num_queries
