@@ -6,6 +6,7 @@ the mask. What the task asks for is left to the answer.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook.practice import find_task
 from attnbook.practice.task import Function
-
-
-def call(function, *inputs):
-    return function(*inputs)
 
 
 def is_close(found: Tensor, right: Tensor) -> bool:
@@ -68,11 +65,11 @@ class SharedTask:
 SHARED: list[SharedTask] = []
 
 
-def shared(ours: str, theirs: str, inputs: Callable[[], list[Any]], use: Any = call) -> Any:
+def shared(ours: str, theirs: str, inputs: Callable[[], list[Any]], use: Any = None) -> Any:
     """Register an adapter."""
 
     def register(adapt: Callable[[Function], Any]) -> Callable[[Function], Any]:
-        SHARED.append(SharedTask(ours, theirs, adapt, inputs, use))
+        SHARED.append(SharedTask(ours, theirs, adapt, inputs, use or operator.call))
         return adapt
 
     return register

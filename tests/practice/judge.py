@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attnbook.practice import LIST_TASKS, TASKS
 from attnbook.practice.judge.checking import check, judge
+from attnbook.practice.task import Solution
 from tests.practice.registry_checks import (
     bugs_caught_by_shapes,
     bugs_that_tests_miss,
@@ -84,14 +85,11 @@ def verdicts_on_registry() -> Verdicts:
     """The verdicts on right implementations and bugs, those on plain lists included."""
     verdicts = Verdicts()
     for task in [*TASKS.values(), *LIST_TASKS.values()]:
-        for right in task.solutions.values():
-            found = check(task.name, right.function)
+        for known in [*task.solutions.values(), *task.bugs.values()]:
+            found, right = check(task.name, known.function), isinstance(known, Solution)
             names = [bug.name for bug in found.bugs]
-            verdicts.add(right=True, accepted=bool(found), names=names, known=[])
-        for bug in task.bugs.values():
-            found = check(task.name, bug.function)
-            names = [known.name for known in found.bugs]
-            verdicts.add(right=False, accepted=bool(found), names=names, known=[bug.name])
+            bugs = [] if right else [known.name]
+            verdicts.add(right=right, accepted=bool(found), names=names, known=bugs)
     return verdicts
 
 

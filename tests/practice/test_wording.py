@@ -393,6 +393,7 @@ WRONG_LISTS = {
     ("summed", lambda x: x): "It returns a list of numbers where a number was expected.",
     ("bounded", lambda x: [x > 1]): "It returns a list of bools where True or False was expected.",
     ("bounded", lambda x: x + 1): "It returns 1.5 where True or False was expected.",
+    ("bounded", lambda x: int(x < 1)): "It returns 1 where True or False was expected.",
     ("bounded", lambda x: True): (
         "It returns True, and should return False. It returns only True, whatever the input is."
     ),

@@ -106,7 +106,6 @@ def nothing_hidden_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int)
 
 @by_hand.bug(fix="pool the values: `pool(weights, values)`.")
 def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """the keys are pooled, where the values should be."""
     return pool(masked_softmax(_scores(query, keys), valid_len), keys)
 
 
@@ -168,13 +167,11 @@ def the_best_key_only(query: Row, keys: Rows, values: Rows, valid_len: int) -> R
 
 @by_hand.bug(fix="the first `valid_len` keys are visible: pass `valid_len`, without adding 1.")
 def one_key_too_many(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """one key too many is visible: the length is larger by 1."""
     return pool(masked_softmax(_scores(query, keys), min(valid_len + 1, len(keys))), values)
 
 
 @by_hand.bug(fix="the first `valid_len` keys are visible: pass `valid_len`, without subtracting 1.")
 def one_key_too_few(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    """one key too few is visible: the length is smaller by 1."""
     return pool(masked_softmax(_scores(query, keys), max(valid_len - 1, 0)), values)
 
 

@@ -150,13 +150,6 @@ def test_the_past_is_averaged_by_score(function: Function) -> None:
 
 
 @task.test
-def test_a_single_query_gets_the_same_output_as_the_last_of_all(function: Function) -> None:
-    queries, keys, values = normal(1, 6, 5), normal(1, 6, 5, seed=1), normal(1, 6, 3)
-    whole = function(queries, keys, values)
-    assert torch.allclose(function(queries[:, -1:], keys, values), whole[:, -1:], atol=1e-5)
-
-
-@task.test
 def test_a_hidden_key_weighs_nothing_however_low_the_scores_are(function: Function) -> None:
     keys = torch.tensor([[[-50.0] * 4, [0.0] * 4]]).half()  # scores of -20,000 and of 0
     output = function(200 * torch.ones(1, 2, 4).half(), keys, torch.tensor([[[3.0], [9]]]).half())

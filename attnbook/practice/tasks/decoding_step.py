@@ -214,37 +214,11 @@ def _by_hand(**changed: Tensor) -> Step:
 
 
 @task.test
-def test_two_equal_scores_share_the_weight_and_padding_has_none(decoding_step: Function) -> None:
-    _, weights = decoding_step(*_by_hand())
-    assert weights.tolist() == [[0.5, 0.5, 0]]
-
-
-@task.test
-def test_the_cell_gets_token_then_context_and_the_old_state(decoding_step: Function) -> None:
-    new_state, _ = decoding_step(*_by_hand())
-    assert new_state.tolist() == [[7, 1, 2, 0.5]]
-
-
-@task.test
 def test_the_state_is_the_query_of_all_keys(decoding_step: Function) -> None:
     # tanh(1.5 - 0.5) = 0.7616 against tanh(0.5 - 0.5) = 0: a weight of 1 / (1 + e^-0.7616).
     W_q, W_k = torch.tensor([[-1.0]]), torch.tensor([[0.75, 0.125]])
     _, weights = decoding_step(*_by_hand(W_q=W_q, W_k=W_k))
     assert torch.allclose(weights, torch.tensor([[0.6817, 0.3183, 0]]), atol=1e-4)
-
-
-@task.test
-def test_the_weights_pool_the_context(decoding_step: Function) -> None:
-    step = _by_hand(W_q=torch.tensor([[1.0]]), W_k=torch.tensor([[-1.0, 2]]))
-    new_state, weights = decoding_step(*step)
-    assert torch.allclose(new_state[0, 1:3], weights[0] @ step.memory[0])
-
-
-@task.test
-def test_state_and_memory_of_equal_sizes_have_their_own_projections(function: Function) -> None:
-    memory, zero = torch.tensor([[[1.0], [2]]]), torch.zeros(1, 1)
-    step = _by_hand(memory=memory, W_q=torch.ones(1, 1), W_k=zero)
-    assert function(*step)[1].tolist() == [[0.5, 0.5]]
 
 
 @task.test

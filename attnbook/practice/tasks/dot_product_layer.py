@@ -214,31 +214,6 @@ class drawing_for_itself(Layer):
         return torch.where(stay, weights / max(1 - self.share, 1e-3), 0)
 
 
-@task.solution("it takes one example after the other, without its padding.")
-class example_by_example(Layer):
-    def find_weights(
-        self, queries: Tensor, keys: Tensor, _values: Tensor, valid_lens: Lengths
-    ) -> Tensor:
-        weights = queries.new_zeros(*queries.shape[:2], keys.shape[1])
-        for i in range(len(queries)):
-            length = keys.shape[1] if valid_lens is None else int(valid_lens[i])
-            weights[i, :, :length] = scale(queries[i], keys[i, :length]).softmax(-1)
-        return weights
-
-
-@task.solution("with an identity matrix as values, torch's own function returns the weights.")
-class of_torch(Layer):
-    def find_weights(
-        self, queries: Tensor, keys: Tensor, _values: Tensor, valid_lens: Lengths
-    ) -> Tensor:
-        identity = torch.eye(keys.shape[1], dtype=keys.dtype).expand(len(keys), -1, -1)
-        if valid_lens is None:
-            return F.scaled_dot_product_attention(queries, keys, identity)
-        visible = torch.arange(keys.shape[1]) < valid_lens[:, None, None]
-        mask = visible | (valid_lens == 0)[:, None, None]
-        return F.scaled_dot_product_attention(queries, keys, identity, mask) * visible
-
-
 @task.test
 def test_the_stored_weights_are_those_that_average_the_values(layer_of: Function) -> None:
     layer = layer_of(0.5).eval()

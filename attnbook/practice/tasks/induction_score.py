@@ -116,11 +116,6 @@ def by_a_mask(weights: Tensor, tokens: Tensor) -> Tensor:
 
 
 @task.test
-def test_a_head_that_attends_to_the_next_token_has_the_score_1(induction_score: Function) -> None:
-    assert induction_score(*_all_on(0, 1, 2, 1, 2, 3)).tolist() == [1]
-
-
-@task.test
 def test_the_mean_is_over_queries_whose_token_occurred_before(induction_score: Function) -> None:
     weights = torch.zeros(2, 5, 5)
     weights[0, 2, 1], weights[0, 4, 3], weights[1, 4, 3] = 0.5, 0.25, 1

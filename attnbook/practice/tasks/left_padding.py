@@ -82,22 +82,9 @@ def test_two_real_keys_of_five_are_the_last_two(left_padding: Function) -> None:
 
 
 @task.test
-def test_three_real_keys_are_at_0_1_and_2_behind_any_padding(left_padding: Function) -> None:
-    for num_keys in (3, 5, 8):
-        _, positions = left_padding(torch.tensor([3]), num_keys)
-        assert positions[0, -3:].tolist() == [0, 1, 2]
-
-
-@task.test
 def test_each_mask_shows_as_many_keys_as_its_length(left_padding: Function) -> None:
     mask, _ = left_padding(torch.tensor([0, 1, 3]), 4)
     assert mask.sum(-1).flatten().tolist() == [0, 1, 3]
-
-
-@task.test
-def test_padding_is_at_position_0(left_padding: Function) -> None:
-    _, positions = left_padding(torch.tensor([1, 0]), 3)
-    assert positions.tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
 def _real(valid_lens: Tensor, num_keys: int) -> Tensor:

@@ -75,12 +75,6 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Tensor:
     return mask
 
 
-@task.solution("row L of a triangle has its first L entries True, and lengths select the rows.")
-def rows_of_a_triangle(valid_lens: Tensor, num_keys: int) -> Tensor:
-    triangle = torch.ones(num_keys + 1, num_keys, dtype=torch.bool).tril(-1)
-    return triangle[per_query(valid_lens)[..., 0]]
-
-
 @task.solution("a 1 marks each row's end; a key is visible while the cumulative sum is still 0.")
 def by_counting_ends(valid_lens: Tensor, num_keys: int) -> Tensor:
     ends = one_hot(per_query(valid_lens)[..., 0], num_keys + 1)

@@ -155,14 +155,6 @@ def test_weights_follow_the_dot_product_over_the_root_of_the_size(function: Func
 
 
 @task.test
-def test_a_square_mask_has_queries_before_keys(function: Function) -> None:
-    values = torch.tensor([1.0, 3])[:, None].repeat(1, 2, 1, 1)
-    causal = torch.tensor([[[True, False], [True, True]]])
-    output = function(torch.zeros(1, 2, 2, 3), torch.ones(1, 2, 2, 3), values, causal)
-    assert torch.allclose(output, torch.tensor([1.0, 2])[:, None])
-
-
-@task.test
 def test_hidden_keys_change_nothing(function: Function) -> None:
     queries, keys, values = normal(1, 2, 3, 5), normal(1, 2, 4, 5), normal(1, 2, 4, 3)
     mask = torch.tensor([True, True, False, True]).repeat(1, 3, 1)

@@ -113,29 +113,6 @@ def only_what_is_real(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Te
     return F.nll_loss(scores[real].log_softmax(1), targets[real])
 
 
-@task.solution(
-    "each real step's right token has the weight 1 / number of real steps; all others have 0."
-)
-def a_weighted_sum(scores: Tensor, targets: Tensor, valid_lens: Tensor) -> Tensor:
-    real = real_steps(targets, valid_lens).to(scores.dtype)
-    weights = F.one_hot(targets, scores.shape[-1]).to(scores.dtype) * (real / real.sum())[..., None]
-    losses = -scores.log_softmax(-1).where(real[..., None] > 0, 0)
-    return torch.einsum("btv,btv->", weights, losses)
-
-
-@task.test
-def test_two_equally_likely_tokens_cost_log_2(masked_loss: Function) -> None:
-    loss = masked_loss(torch.zeros(1, 3, 2), torch.tensor([[0, 1, 1]]), torch.tensor([3]))
-    assert abs(loss.item() - 0.6931) < 1e-4
-
-
-@task.test
-def test_probabilities_of_a_half_and_an_eighth_cost_2_logs_of_2(masked_loss: Function) -> None:
-    scores = torch.tensor([[[4.0, 2, 2], [6, 1, 1]]]).log()  # p = 1/2, 1/4, … and 3/4, 1/8, …
-    loss = masked_loss(scores, torch.tensor([[0, 2]]), torch.tensor([2]))
-    assert abs(loss.item() - 2 * 0.6931) < 1e-4
-
-
 @task.test
 def test_the_content_of_padding_does_not_matter(masked_loss: Function) -> None:
     scores, targets, valid_lens = torch.ones(2, 4, 3), torch.ones(2, 4).long(), torch.tensor([3, 1])

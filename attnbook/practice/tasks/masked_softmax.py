@@ -158,12 +158,6 @@ def in_double_precision(scores: Tensor, valid_lens: Tensor | None = None) -> Ten
 
 
 @task.test
-def test_padding_never_weighs_anything(function: Function) -> None:
-    weights = function(torch.tensor([[[0.0, 0, 0, 0], [1, 1, 300, 9]]]), torch.tensor([2]))
-    assert weights.tolist() == [[[0.5, 0.5, 0, 0]] * 2]
-
-
-@task.test
 def test_two_equal_scores_share_the_weight_however_high_or_low(function: Function) -> None:
     for score in (1000.0, -2e6, torch.finfo(torch.float32).min):
         weights = function(torch.full((1, 1, 3), score), torch.tensor([2]))
@@ -175,11 +169,6 @@ def test_the_scores_of_padding_never_matter(function: Function) -> None:
     for padded in (math.inf, math.nan):
         weights = function(torch.tensor([[[1.0, 1, padded]]]), torch.tensor([2]))
         assert weights.tolist() == [[[0.5, 0.5, 0]]]
-
-
-@task.test
-def test_without_lengths_all_keys_are_visible(function: Function) -> None:
-    assert function(torch.zeros(1, 1, 4)).tolist() == [[[0.25] * 4]]
 
 
 @task.test
@@ -202,12 +191,6 @@ def test_nothing_flows_back_through_padding(function: Function) -> None:
 
 
 @task.test
-def test_half_precision_is_no_harder(function: Function) -> None:
-    scores = torch.zeros(1, 1, 4, dtype=torch.float16)
-    assert function(scores, torch.tensor([2])).tolist() == [[[0.5, 0.5, 0, 0]]]
-
-
-@task.test
 def test_double_precision_is_not_lost(function: Function) -> None:
     low, high = function(torch.tensor([[[0, 1e-9]]]).double()).flatten()
     assert low < high
@@ -217,13 +200,6 @@ def test_double_precision_is_not_lost(function: Function) -> None:
 def test_each_head_has_its_examples_lengths(function: Function) -> None:
     weights = function(torch.zeros(2, 2, 1, 3), torch.tensor([1, 3]))
     assert (weights > 0).sum(dim=-1).flatten().tolist() == [1, 1, 3, 3]
-
-
-@task.test
-def test_the_scores_are_not_changed(function: Function) -> None:
-    scores = torch.ones(1, 2, 3)
-    function(scores, torch.tensor([2]))
-    assert torch.equal(scores, torch.ones(1, 2, 3))
 
 
 def in_steps(
@@ -402,21 +378,18 @@ def hidden_scores_set_to_zero_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_many_by_hand(scores: Row, valid_len: int) -> Row:
-    """one key too many is visible, that at the index `valid_len`."""
     visible = scores[: valid_len + 1]
     return _softmax(visible) + [0.0] * (len(scores) - len(visible))
 
 
 @by_hand.bug(fix="the first `valid_len` keys are those with an index below it: `i < valid_len`.")
 def one_key_too_few_by_hand(scores: Row, valid_len: int) -> Row:
-    """one key too few is visible: that at the index `valid_len - 1` is hidden."""
     visible = scores[: max(valid_len - 1, 0)]
     return (_softmax(visible) if visible else []) + [0.0] * (len(scores) - len(visible))
 
 
 @by_hand.bug(fix="take the softmax of `scores[:valid_len]`, and append a 0 for each other key.")
 def nothing_hidden_by_hand(scores: Row, valid_len: int) -> Row:
-    """`valid_len` is not used: all keys are visible, padding included."""
     return _softmax(scores)
 
 
@@ -441,11 +414,8 @@ def filled_with_minus_a_billion_by_hand(scores: Row, valid_len: int) -> Row:
     return _softmax([s if i < valid_len else -1e9 for i, s in enumerate(scores)])
 
 
-@by_hand.bug(
-    fix="leave padding out of the sum, or use `-math.inf`: no finite number is low enough."
-)
+@by_hand.bug()
 def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
-    """the scores of padding are set to -1e6, but visible scores may be even lower."""
     if valid_len == 0:
         return [0.0 for _ in scores]
     return _softmax([s if i < valid_len else -1e6 for i, s in enumerate(scores)])
@@ -453,7 +423,6 @@ def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="subtract the largest of the visible scores first: it cancels.")
 def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
-    """no maximum is subtracted, so that powers overflow, or all become 0."""
     powers = [math.exp(score) for score in scores[:valid_len]]
     return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
 

@@ -97,14 +97,6 @@ def test_multihead_attention_weighs_what_is_visible_and_nothing_else(written: Fu
 
 
 @task.test
-def test_each_mask_has_its_own_content_and_hides_by_true(masks_for_mha: Function) -> None:
-    attn_mask, padding = masks_for_mha(torch.tensor([[[True, False, True]]]), lengths(2), 2)
-    assert attn_mask.tolist() == [[[False, True, False]]] * 2
-    assert padding.tolist() == [[False, False, True]]
-    assert attn_mask.dtype == padding.dtype == torch.bool
-
-
-@task.test
 def test_heads_of_one_example_are_next_to_each_other(masks_for_mha: Function) -> None:
     mask = torch.tensor([[[True, False]], [[False, True]]])
     attn_mask, _ = masks_for_mha(mask, lengths(2, 2), 2)

@@ -83,26 +83,6 @@ def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     return output
 
 
-@task.solution(
-    "the axis of heads is merged with the batch for the product, and restored afterwards."
-)
-def heads_in_the_batch(weights: Tensor, values: Tensor) -> Tensor:
-    output = torch.bmm(weights.flatten(0, -3), values.flatten(0, -3))
-    return output.reshape(*weights.shape[:-1], values.shape[-1])
-
-
-@task.test
-def test_half_of_each_value_is_their_average(function: Function) -> None:
-    output = function(torch.tensor([[[0.5, 0.5], [0, 1]]]), torch.tensor([[[2.0, 0], [4, 8]]]))
-    assert output.tolist() == [[[3, 4], [4, 8]]]
-
-
-@task.test
-def test_weights_are_used_as_they_are(function: Function) -> None:
-    output = function(torch.tensor([[[0.5, 0], [0, 0]]]), torch.tensor([[[2.0], [4]]]))
-    assert output.tolist() == [[[1], [0]]]
-
-
 @task.test
 def test_each_example_and_head_has_its_own_values(function: Function) -> None:
     values = torch.arange(6.0).reshape(2, 3, 1, 1)
@@ -262,9 +242,7 @@ def all_keys_weigh_the_same_by_hand(weights: Row, values: Rows) -> Row:
     return column_by_column([1 / len(weights)] * len(weights), values)
 
 
-@by_hand.bug(
-    fix="use all vectors, each times its weight, not only the one with the largest weight."
-)
+@by_hand.bug()
 def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
     return values[weights.index(max(weights))]
 
@@ -277,7 +255,6 @@ def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
 
 @by_hand.bug(fix="use the weights as they are: only the softmax should divide by a sum.")
 def weights_normalised_again_by_hand(weights: Row, values: Rows) -> Row:
-    """the weights are divided by their sum once more."""
     return column_by_column([weight / sum(weights) for weight in weights], values)
 
 

@@ -68,14 +68,6 @@ def in_a_loop(weights: Rows) -> float:
     return total / (len(weights) - 1)
 
 
-@by_hand.solution(
-    "row 1 is paired with key 0, row 2 with key 1; `max(…, 1)` avoids a division by 0."
-)
-def rows_with_their_keys(weights: Rows) -> float:
-    picked = [row[key] for key, row in enumerate(weights[1:])]
-    return sum(picked) / max(len(picked), 1)
-
-
 @by_hand.solution("it is a running mean: each weight changes it by `(weight - mean) / count`.")
 def a_running_mean(weights: Rows) -> float:
     mean = 0.0
@@ -118,7 +110,6 @@ def highest_weight_only(weights: Rows) -> float:
 
 @by_hand.bug(fix="divide the sum by the number of queries that have a key before them.")
 def never_divided(weights: Rows) -> float:
-    """the weights are added up, and not averaged."""
     return sum(_before(weights))
 
 

@@ -120,13 +120,6 @@ def a_quarter_turn_ahead(vectors: Tensor, positions: Tensor) -> Tensor:
 
 
 @task.test
-def test_the_first_pair_turns_by_its_position(turn: Function) -> None:
-    turned = turn(torch.tensor([1.0, 0]).expand(1, 1, 3, 2), torch.tensor([0, 1, 2]))
-    angles = torch.tensor([0.0, 1, 2])
-    assert torch.allclose(turned[0, 0], torch.stack([angles.cos(), angles.sin()], dim=1))
-
-
-@task.test
 def test_the_second_pair_of_size_four_turns_a_hundred_times_slower(turn: Function) -> None:
     turned = turn(torch.tensor([0.0, 0, 1, 0]).reshape(1, 1, 1, 4), torch.tensor([100]))
     angle = torch.tensor(1.0)  # 100 / 10000^(2/4)

@@ -167,22 +167,6 @@ def test_weights_follow_the_dot_product_over_the_root_of_the_size(function: Func
 
 
 @task.test
-def test_a_key_twice_as_long_scores_twice(function: Function) -> None:
-    # Scores 2 ln 3 and 0: weights 9/10 and 1/10.
-    queries = torch.tensor([[[math.log(9), 0.0, 0, 0]]])
-    keys = torch.tensor([[[2.0, 0, 0, 0], [0, 2, 0, 0]]])
-    values = torch.tensor([[[10.0], [0.0]]])
-    assert torch.allclose(function(queries, keys, values), torch.tensor(9.0))
-
-
-@task.test
-def test_padding_changes_nothing(function: Function) -> None:
-    queries, keys, values = normal(2, 3, 7), normal(2, 5, 7), normal(2, 5, 11)
-    alone = function(queries, keys[:, :2], values[:, :2])
-    assert torch.allclose(function(queries, keys, values, lengths(2, 2)), alone, atol=1e-5)
-
-
-@task.test
 def test_a_fully_masked_example_gets_zeros(function: Function) -> None:
     queries = normal(2, 3, 7).requires_grad_()
     output = function(queries, normal(2, 5, 7), normal(2, 5, 11), lengths(0, 5))
@@ -333,13 +317,11 @@ def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
 
 @by_hand.bug(fix="divide each score by `math.sqrt(len(query))` before the softmax.")
 def not_scaled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
-    """the scores are not divided by the root of the query's size."""
     return _pool(_softmax([_dot(query, key) for key in keys]), values)
 
 
 @by_hand.bug(fix="take the root: divide by `math.sqrt(len(query))`.")
 def root_forgotten_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
-    """the scores are divided by the query's size, without the root."""
     return _pool(_softmax([_dot(query, key) / len(query) for key in keys]), values)
 
 
@@ -353,7 +335,6 @@ def multiplied_by_the_root_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     fix="take the size of the query, `len(query)`; `len(keys)` is how many keys there are."
 )
 def root_of_the_number_of_keys_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
-    """the number of keys is under the root, where the query's size belongs."""
     return _pool(_softmax([_dot(query, key) / math.sqrt(len(keys)) for key in keys]), values)
 
 
@@ -366,7 +347,6 @@ def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     fix="subtract `max(scores)` from each score before `math.exp`: this changes no weight."
 )
 def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
-    """no maximum is subtracted, so that powers overflow, or are all 0."""
     powers = [math.exp(score) for score in _scores(query, keys)]
     return _pool([power / sum(powers) for power in powers], values)
 

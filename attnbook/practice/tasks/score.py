@@ -53,12 +53,6 @@ def by_dot_products(query: Row, key: Row) -> float:
     return dot - sum(q * q for q in query) / 2 - sum(k * k for k in key) / 2
 
 
-@by_hand.solution("the square of the distance is the sum of the squared differences.")
-def by_the_distance(query: Row, key: Row) -> float:
-    distance = math.sqrt(sum(d * d for d in _differences(query, key)))
-    return -(distance**2) / 2
-
-
 @by_hand.bug(fix="subtract, and square: `(q - k)**2` instead of `q * k`.")
 def the_dot_product(query: Row, key: Row) -> float:
     """query and key are multiplied number by number: that is the dot product."""
@@ -97,7 +91,6 @@ def the_first_number_only(query: Row, key: Row) -> float:
 
 @by_hand.bug(fix="divide the sum by 2 only, and not by the number of components, too.")
 def mean_of_the_squares(query: Row, key: Row) -> float:
-    """the squares are averaged over the vector, not summed."""
     return -sum(d**2 for d in _differences(query, key)) / len(query) / 2
 
 

@@ -102,18 +102,6 @@ def sines_only(num_positions: int, size: int) -> Tensor:
     return torch.sin(angles + number % 2 * (math.pi / 2)).float()
 
 
-@task.solution("the cosine and the sine are the two parts of a complex number of length 1.")
-def on_a_circle(num_positions: int, size: int) -> Tensor:
-    angles = _positions(num_positions) * 10000 ** -_exponents(size)
-    pairs = torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flip(-1)
-    return pairs.flatten(1)[:, :size].float()
-
-
-@task.test
-def test_position_zero_is_zero_and_one_in_turn(encode: Function) -> None:
-    assert encode(3, 6)[0].tolist() == [0, 1, 0, 1, 0, 1]
-
-
 @task.test
 def test_position_one_of_size_four_is_as_computed_by_hand(encode: Function) -> None:
     # 10000^(0/4) is 1, and 10000^(2/4) is 100.

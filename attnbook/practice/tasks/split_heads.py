@@ -67,24 +67,10 @@ def looked_up(vectors: Tensor, num_heads: int) -> Tensor:
     return vectors[..., numbers].movedim(2, 1)
 
 
-@task.solution(
-    "with positions on the last axis, the rows of a head are adjacent, and a reshape is correct."
-)
-def positions_out_of_the_way(vectors: Tensor, num_heads: int) -> Tensor:
-    batch, num_positions, _ = vectors.shape
-    columns = vectors.transpose(1, 2).reshape(batch, num_heads, -1, num_positions)
-    return columns.transpose(2, 3)
-
-
 @task.test
 def test_each_head_gets_neighbouring_numbers(split_heads: Function) -> None:
     vectors = torch.tensor([[[1.0, 2, 3, 4, 5, 6]]])
     assert torch.equal(split_heads(vectors, 2), torch.tensor([[[[1.0, 2, 3]], [[4, 5, 6]]]]))
-
-
-@task.test
-def test_heads_come_before_positions(split_heads: Function) -> None:
-    assert split_heads(torch.zeros(2, 3, 35), 5).shape == (2, 5, 3, 7)
 
 
 @task.test

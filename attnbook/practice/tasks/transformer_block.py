@@ -225,17 +225,6 @@ class two_residuals(nn.Module):
         return x
 
 
-@task.solution("examples do not affect one another, so that each can be computed separately.")
-class example_by_example(Block):
-    def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
-        outputs = []
-        for i in range(len(x)):
-            mine = slice(i, i + 1)
-            of_it = None if valid_lens is None else valid_lens[mine]
-            outputs.append(super().forward(x[mine], of_it))
-        return torch.cat(outputs)
-
-
 class _Part(nn.Module):
     """A part that does what a function does."""
 
@@ -287,17 +276,6 @@ def test_lengths_reach_the_attention_in_training_and_in_eval(block_of: Function)
     for each in (block.train(), block.eval()):  # type: ignore[attr-defined]
         output = each(torch.zeros(2, 3, 5), lengths(1, 2))
         assert output[:, 0, 0].tolist() == [1, 2]
-
-
-@task.test
-def test_positions_attend_and_each_is_normed_separately(block_of: Function) -> None:
-    x = torch.tensor([[[1.0, 3], [5, 9]], [[0, 2], [2, 8]]])
-    block = _make(
-        block_of,
-        attention_norm=lambda x: x - x.mean(-1, keepdim=True),  # (-1, 1), (-2, 2), (-1, 1), (-3, 3)
-        attention=lambda _q, _k, v, _lens=None: v.mean(1, keepdim=True),
-    )
-    assert torch.equal(block(x) - x, torch.tensor([[[-1.5, 1.5]] * 2, [[-2.0, 2.0]] * 2]))
 
 
 @task.test
