@@ -8,7 +8,7 @@ import { batchPaints, mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { compareWithGoal } from "./common_mistakes.js";
 import { controlsOf } from "./controls.js";
-import { collectFromForms, FIELDS } from "./forms.js";
+import { FIELDS } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { pairPointing } from "./pair_pointing.js";
 import { codeBox, mapLegend, maskTable, pairsMap } from "./pieces.js";
@@ -20,14 +20,6 @@ const TRAITS = [...FIELDS, "predicate", "table", "error", "library"];
 /** How a mask compares with the goal, in words. @param {ReturnType<typeof compareWithGoal>} found */
 export function verdictOn({ differ, mistake }) {
   return differ ? fill(TEXT.not_yet, { count: differ, mistake }).trim() : `✓ ${TEXT.goal_reached}`;
-}
-
-/** The groups that do not fold: with a goal all that set rules, else those that are set, else one. @param {Model<Traits>} model */
-function mainGroups(model) {
-  const groups = model.get("groups").filter((name) => name !== "sizes" && name !== "code");
-  const set = collectFromForms(rulesOf(model), ({ group }) => group);
-  const main = groups.filter((name) => (name === "predicate" ? model.get("predicate") : set.includes(name)));
-  return model.get("goal") ? groups : [...main, ...groups].slice(0, main.length || 1);
 }
 
 /** The code to copy; it folds unless the action asks for it. @param {Model<Traits>} model @param {boolean} isAsked */
@@ -50,7 +42,7 @@ function drawMask(context) {
   const [empty, verdict] = [make("p", { class: "mask-empty" }), make("p", { class: "mask-verdict", role: "status" })];
 
   const groups = own ? [...controls.groups, { name: "predicate", element: own.element }] : controls.groups;
-  const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : mainGroups(model));
+  const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : model.get("main"));
   const maps = make("div", { class: "mask-maps" }, ...(target ? [target.element] : []), map.element);
   const results = make("div", { class: "mask-results" }, answer.element, ...(goal ? [verdict] : []), empty);
   const seen = make("div", {}, maps, legend.element, results);

@@ -21,6 +21,14 @@ MOST = 32  # queries and keys: with more, the cells are too small
 SIZES = ("num_queries", "num_keys")
 RULES = (*SIZES, "valid_len", "start", "back", "ahead", "prefix", "causal", "documents")
 GROUPS = ("sizes", "padding", "order", "window", "documents", "predicate", "code")
+# The arguments that set the rules of a group.
+SET_BY = {
+    "padding": ("valid_len", "start"),
+    "order": ("causal", "prefix"),
+    "window": ("back", "ahead"),
+    "documents": ("documents",),
+    "predicate": ("written",),
+}
 LIBRARIES = ("attnbook", "sdpa", "sdpa_float", "multihead", "encoder", "flex", "transformers")
 
 
@@ -84,6 +92,7 @@ class MaskFigure(Figure):
     error = traitlets.Unicode().tag(sync=True)  # why the predicate gives no table
     library = traitlets.Enum(LIBRARIES, "attnbook").tag(sync=True)
     groups: traitlets.List[str] = traitlets.List().tag(sync=True)
+    main: traitlets.List[str] = traitlets.List().tag(sync=True)  # the groups that do not fold
     # What the page loads at the first touch.
     late: traitlets.List[str] = traitlets.List().tag(sync=True)
 
@@ -126,6 +135,7 @@ class MaskFigure(Figure):
             predicate=written,
             library=library,
             groups=selected,
+            main=_main_groups(selected, rules | {"written": written or None}, goal),
             late=["python"] if "predicate" in selected else [],
             action=action,
             caption=caption,
@@ -214,6 +224,19 @@ def _select_groups(groups: Sequence[str] | None, goal: MaskRules | None) -> list
         if name not in GROUPS:
             raise ValueError(f"groups must be some of {', '.join(GROUPS)}, got {name!r}")
     return [name for name in GROUPS if name in selected and not (goal and name == "sizes")]
+
+
+def _main_groups(
+    selected: list[str], arguments: dict[str, Any], goal: MaskRules | None
+) -> list[str]:
+    """With a goal all groups of rules, else those that are set, else one."""
+    of_rules = [name for name in selected if name in SET_BY]
+    if goal is not None:
+        return of_rules
+    are_set = [
+        name for name in of_rules if any(arguments[rule] is not None for rule in SET_BY[name])
+    ]
+    return are_set or of_rules[:1]
 
 
 def _format_rules(rules: dict[str, Any]) -> str:

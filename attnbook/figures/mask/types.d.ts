@@ -93,4 +93,6 @@ export interface Traits extends FigureTraits, Rules {
   error: string;
   library: Library;
   groups: Group[];
+  /** The groups that do not fold. */
+  main: Group[];
 }
