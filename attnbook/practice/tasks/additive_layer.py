@@ -207,9 +207,7 @@ class query_by_query(Layer):
         return torch.cat(rows, -1).mT
 
 
-@task.solution(
-    "the output is the sum of values times powers of e, divided by the sum of these powers."
-)
+@task.solution("it sums values times powers of e, and divides by the sum of these powers.")
 class powers_over_their_sum(Layer):
     def attend(self, scores: Tensor, _keys: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
         padding = ~visible_keys(valid_lens, scores)

@@ -90,9 +90,7 @@ def pair_by_pair(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: T
     return torch.stack(rows).reshape(len(queries), -1, keys.shape[1])
 
 
-@task.solution(
-    "W_q q + W_k k is one product: W_q and W_k side by side, times a query joined to a key."
-)
+@task.solution("W_q and W_k side by side, times a query joined to a key, is W_q q + W_k k.")
 def queries_joined_to_keys(
     queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor
 ) -> Tensor:
@@ -339,9 +337,7 @@ def by_the_formula(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> floa
     return sum(v * h for v, h in zip(w_v, hidden, strict=True))
 
 
-@by_hand.solution(
-    "it joins the rows of both matrices, and query and key: one dot product per hidden unit."
-)
+@by_hand.solution("it joins both rows of a hidden unit, and query and key: one dot product each.")
 def joined(query: Row, key: Row, W_q: Rows, W_k: Rows, w_v: Row) -> float:
     both = query + key
     score = 0.0

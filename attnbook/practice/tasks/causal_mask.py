@@ -56,9 +56,7 @@ def the_package(num_queries: int, num_keys: int) -> Tensor:
     return attnbook.causal_mask((1, num_queries, num_keys))[0]
 
 
-@task.solution(
-    "`tril` with its diagonal ending in the bottom-right corner keeps the keys up to each query."
-)
+@task.solution("`tril`, its diagonal ending at the bottom right, keeps the keys up to each query.")
 def lower_triangle(num_queries: int, num_keys: int) -> Tensor:
     ones = torch.ones(num_queries, num_keys, dtype=torch.bool)
     return ones.tril(diagonal=num_keys - num_queries)
@@ -70,9 +68,7 @@ def positions_compared(num_queries: int, num_keys: int) -> Tensor:
     return torch.arange(num_keys)[None, :] <= of_queries[:, None]
 
 
-@task.solution(
-    "it fills one row after the other: the last query sees all keys, the one before one key less."
-)
+@task.solution("it fills row after row: the last query sees all keys, the one before one less.")
 def row_by_row(num_queries: int, num_keys: int) -> Tensor:
     mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
     for query in range(num_queries):
@@ -196,9 +192,7 @@ by_hand.case("1 query, 6 keys: the last key")(lambda: (0, 5, 1, 6))
 by_hand.case("130 queries, 200 keys: a key near the query's own")(lambda: (70, 139, 130, 200))
 
 
-@by_hand.solution(
-    "a query's position is its number plus how many more keys than queries there are."
-)
+@by_hand.solution("a query's position is its number plus how many more keys there are.")
 def positions_compared_by_hand(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     position = query + num_keys - num_queries
     return key <= position
@@ -209,9 +203,7 @@ def counted_from_the_end(query: int, key: int, num_queries: int, num_keys: int) 
     return num_keys - 1 - key >= num_queries - 1 - query
 
 
-@by_hand.solution(
-    "it lists the keys that the query attends to: all keys except one for each later query."
-)
+@by_hand.solution("it lists the visible keys: all keys except one for each later query.")
 def listed(query: int, key: int, num_queries: int, num_keys: int) -> bool:
     later = num_queries - 1 - query
     return key in range(num_keys - later)

@@ -181,9 +181,7 @@ def by_einsum(step: Step) -> Two:
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
 
 
-@task.solution(
-    "tanh is a rescaled logistic function; the softmax is powers of e divided by their sum."
-)
+@task.solution("tanh is a rescaled logistic function; a softmax is powers over their sum.")
 @of_arguments
 def by_the_formulas(step: Step) -> Two:
     both = torch.cat([step.state[:, None].expand(-1, step.memory.shape[1], -1), step.memory], -1)
@@ -444,9 +442,7 @@ def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(each) for each in sums], weights
 
 
-@by_hand.solution(
-    "the sum of the powers divides only the context, and tanh(x) is 1 - 2 / (1 + e^(2x))."
-)
+@by_hand.solution("the powers' sum divides only the context; tanh(x) is 1 - 2 / (1 + e^(2x)).")
 def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [_dot(state, vector) for vector in memory]
     powers = [math.exp(score - max(scores)) for score in scores]

@@ -40,9 +40,7 @@ task.case("2 examples of 131 positions")(
 )
 
 
-@task.solution(
-    "a visible key is visible in the book's causal mask, and its document is the query's."
-)
+@task.solution("a visible key is in the book's causal mask, and in the query's own document.")
 def the_packages_causal_mask(documents: Tensor) -> Tensor:
     num_positions = documents.shape[1]
     causal = attnbook.causal_mask((1, num_positions, num_positions))

@@ -95,9 +95,7 @@ def searching_backwards(weights: Tensor, tokens: Tensor) -> Tensor:
     return total / max(count, 1)
 
 
-@task.solution(
-    "`amax` over a lower triangle finds each query's last equal token; 0 means there is none."
-)
+@task.solution("`amax` over a lower triangle finds a query's last equal token; 0 means none.")
 def the_highest_place_in_each_row(weights: Tensor, tokens: Tensor) -> Tensor:
     positions = torch.arange(1, len(tokens) + 1)  # that of the key behind
     behind = ((tokens[:, None] == tokens).tril(-1) * positions).amax(1)

@@ -357,9 +357,7 @@ def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
-@by_hand.solution(
-    "the weight of key i is 1 over a sum: that of all kernels, divided by the kernel of key i."
-)
+@by_hand.solution("the weight of a key is 1 over the sum of all kernels divided by its own.")
 def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> float:
     output = 0.0
     for key, value in zip(keys, values, strict=True):
@@ -372,9 +370,7 @@ def seen_from_each_key(query: float, keys: Row, values: Row, width: float) -> fl
     return output
 
 
-@by_hand.solution(
-    "distances are divided by the width; the smallest square is subtracted, so that no sum is 0."
-)
+@by_hand.solution("the width is the unit; the smallest square is subtracted, so no sum is 0.")
 def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) -> float:
     squares = [((query - key) / width) ** 2 for key in keys]
     total = weighted = 0.0

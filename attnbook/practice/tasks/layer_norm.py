@@ -52,9 +52,7 @@ def by_the_formula(numbers: Row, eps: float) -> Row:
     return [(x - mean) / math.sqrt(variance + eps) for x in numbers]
 
 
-@by_hand.solution(
-    "the distances from the mean come first; the mean of their squares is the variance."
-)
+@by_hand.solution("distances from the mean come first; their squares' mean is the variance.")
 def distances_first(numbers: Row, eps: float) -> Row:
     distances = _centred(numbers)
     root = (sum(d * d for d in distances) / len(distances) + eps) ** 0.5

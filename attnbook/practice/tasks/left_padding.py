@@ -64,9 +64,7 @@ def row_by_row(valid_lens: Tensor, num_keys: int) -> Two:
     return mask, positions
 
 
-@task.solution(
-    "mask and positions are made for padding on the right, in reverse, and then flipped."
-)
+@task.solution("mask and positions are made for right padding, in reverse, and then flipped.")
 def right_padding_turned_round(valid_lens: Tensor, num_keys: int) -> Two:
     from_the_end = torch.arange(num_keys).expand(len(valid_lens), -1)
     real = from_the_end < valid_lens.unsqueeze(1)

@@ -88,26 +88,20 @@ task.case("scores of 1000 and of -1000 that are seen", gradients=False)(
 task.case("9 heads, one query, 131 keys")(lambda: _inputs(1, 9, 1, 131))
 
 
-@task.solution(
-    "it is the book's own, in its three stages; the mask gets an axis of size 1 for heads."
-)
+@task.solution("it is the book's own, in three stages; the mask gets an axis of 1 for heads.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     scores = attnbook.scaled_dot_score(queries, keys)
     return attnbook.pool(attnbook.masked_softmax(scores, mask=mask[:, None]), values)
 
 
-@task.solution(
-    "in torch's own, True means visible, too; fully masked rows are set to 0 afterwards."
-)
+@task.solution("in torch's own, True means visible, too; empty rows are set to 0 afterwards.")
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     empty = ~mask.any(-1, keepdim=True)[:, None]
     output = F.scaled_dot_product_attention(queries, keys, values, mask[:, None] | empty)
     return output.masked_fill(empty, 0)
 
 
-@task.solution(
-    "heads are folded into the batch, and each example's mask is repeated for each of its heads."
-)
+@task.solution("heads are folded into the batch, and masks are repeated for each of their heads.")
 def heads_as_examples(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     attend, *heads = attention(), *(each.flatten(0, 1) for each in (queries, keys, values))
     visible = mask.repeat_interleave(queries.shape[1], dim=0)
@@ -123,9 +117,7 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
     return torch.stack(outputs)
 
 
-@task.solution(
-    "it divides powers of visible scores by their sum, which becomes 1 in a fully masked row."
-)
+@task.solution("it divides visible powers by their sum, which becomes 1 in a fully masked row.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     hidden = ~mask.unsqueeze(1)
     scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)

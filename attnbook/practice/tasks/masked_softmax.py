@@ -135,9 +135,7 @@ def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weights.reshape(scores.shape)
 
 
-@task.solution(
-    "it follows the formula: powers over their sum; each row's subtracted maximum cancels."
-)
+@task.solution("it is the formula, powers over their sum; a row's subtracted maximum cancels.")
 def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
@@ -147,9 +145,7 @@ def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return (powers / totals).masked_fill(padding, 0)
 
 
-@task.solution(
-    "the lowest float64 is below all scores of smaller dtypes; its weights are set to 0 after."
-)
+@task.solution("in float64 the lowest number is below all scores; then padding is set to 0.")
 def in_double_precision(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(torch.float64).min

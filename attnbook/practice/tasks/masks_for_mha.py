@@ -58,9 +58,7 @@ def turned_round(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     return ~mask.repeat_interleave(num_heads, dim=0), ~real
 
 
-@task.solution(
-    "flattening the axes (examples, heads) into one keeps each example's heads together."
-)
+@task.solution("flattening (examples, heads) into one axis keeps an example's heads together.")
 def through_an_axis_for_heads(mask: Tensor, valid_lens: Tensor, num_heads: int) -> Two:
     heads = mask.unsqueeze(1).expand(-1, num_heads, -1, -1)
     padding = torch.arange(mask.shape[-1]) >= valid_lens.unsqueeze(1)

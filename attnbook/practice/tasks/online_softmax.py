@@ -87,9 +87,7 @@ def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     return weighted / total
 
 
-@task.solution(
-    "each block has its own softmax; a softmax of all blocks' logsumexp gives their shares."
-)
+@task.solution("each block has its own softmax; a softmax of their logsumexp gives the shares.")
 def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     blocks = _blocks(scores, values, block_size)
     outputs = [torch.einsum("bqk,bkv->bqv", block.softmax(-1), part) for block, part in blocks]
@@ -97,9 +95,7 @@ def a_softmax_of_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tens
     return (shares.unsqueeze(-1) * torch.stack(outputs)).sum(0)
 
 
-@task.solution(
-    "it is PyTorch's own: the scores are the queries, and an identity matrix holds the keys."
-)
+@task.solution("it is PyTorch's own: scores are the queries, and an identity holds the keys.")
 def scores_as_queries(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     axes = torch.eye(scores.shape[-1], dtype=scores.dtype).expand(len(scores), -1, -1)
     return scaled_dot_product_attention(scores, axes, values, scale=1.0)
@@ -307,17 +303,13 @@ by_hand.case("a score 1000 below the highest")(lambda: (1000.0, 2.0, 3.0, 0.0, 4
 by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 
-@by_hand.solution(
-    "where the highest stays the same, the factor is e to the power of 0, which is 1."
-)
+@by_hand.solution("where the highest stays the same, the factor is e to the power of 0: 1.")
 def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, factor, power = _rescale(highest, score)
     return new, factor * total + power, factor * weighted + power * value
 
 
-@by_hand.solution(
-    "where the old sums are corrected, the new key's power is 1; otherwise they stay the same."
-)
+@by_hand.solution("where old sums are corrected, the new power is 1; otherwise they stay.")
 def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     if score > highest:
         factor = math.exp(highest - score)

@@ -73,9 +73,7 @@ task.solution(
 )(lambda weights, values: pairs(weights, values).sum(dim=-2))
 
 
-@task.solution(
-    "it loops over the keys, and adds each key's weighted value to every query's output."
-)
+@task.solution("it loops over the keys, and adds each key's weighted value to every output.")
 def key_by_key(weights: Tensor, values: Tensor) -> Tensor:
     output = torch.zeros(*weights.shape[:-1], values.shape[-1], dtype=values.dtype)
     for key in range(values.shape[-2]):

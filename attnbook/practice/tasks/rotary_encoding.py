@@ -79,9 +79,7 @@ def the_package(vectors: Tensor, positions: Tensor) -> Tensor:
     return attnbook.rotary_encoding(vectors, positions)
 
 
-@task.solution(
-    "a pair is a complex number; multiplying it by a complex number of length 1 turns it."
-)
+@task.solution("a pair is a complex number, and multiplying it by one of length 1 turns it.")
 def complex_numbers(vectors: Tensor, positions: Tensor) -> Tensor:
     pairs = torch.view_as_complex(vectors.double().reshape(*vectors.shape[:-1], -1, 2))
     angles = angles_of(positions, vectors.shape[-1])

@@ -121,9 +121,7 @@ def the_package(
     return attnbook.pool(attnbook.masked_softmax(scores, valid_lens), values)
 
 
-@task.solution(
-    "torch's own also divides by the root of a query's size; empty rows are set to 0 afterwards."
-)
+@task.solution("torch's own divides by the same root; empty rows are set to 0 afterwards.")
 def of_torch(queries: Tensor, keys: Tensor, values: Tensor, valid_lens: Lengths = None) -> Tensor:
     if valid_lens is None:
         return F.scaled_dot_product_attention(queries, keys, values)
@@ -302,9 +300,7 @@ def query_scaled_first(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(_softmax([_dot(scaled, key) for key in keys]), values)
 
 
-@by_hand.solution(
-    "it carries sums from key to key, and corrects them when the highest score rises."
-)
+@by_hand.solution("it carries sums from key to key, corrected when the highest score rises.")
 def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
     highest, total, output = -math.inf, 0.0, [0.0] * len(values[0])
     for score, value in zip(_scores(query, keys), values, strict=True):

@@ -45,9 +45,7 @@ def number_by_number(query: Row, key: Row) -> float:
     return total
 
 
-@by_hand.solution(
-    "(q - k)² is q² - 2qk + k², so the score is the dot product minus half of each square."
-)
+@by_hand.solution("as (q - k)² is q² - 2qk + k², it is the dot product minus half of each square.")
 def by_dot_products(query: Row, key: Row) -> float:
     dot = sum(q * k for q, k in zip(query, key, strict=True))
     return dot - sum(q * q for q in query) / 2 - sum(k * k for k in key) / 2

@@ -71,9 +71,7 @@ def the_package(num_positions: int, size: int) -> Tensor:
     return attnbook.sinusoidal_encoding(num_positions, size)
 
 
-@task.solution(
-    "it computes one column after another, sines at even indices and cosines at odd ones."
-)
+@task.solution("it goes column by column, sines at even indices and cosines at odd ones.")
 def column_by_column(num_positions: int, size: int) -> Tensor:
     columns = []
     for number in range(size):
@@ -267,9 +265,7 @@ def number_by_number(position: int, size: int) -> Row:
     return numbers
 
 
-@by_hand.solution(
-    "it goes in steps of two, and cuts off the cosine that an odd size has no room for."
-)
+@by_hand.solution("it goes in steps of two, and cuts off the last cosine of an odd size.")
 def in_steps_of_two(position: int, size: int) -> Row:
     numbers: Row = []
     for even in range(0, size, 2):
@@ -278,9 +274,7 @@ def in_steps_of_two(position: int, size: int) -> Row:
     return numbers[:size]
 
 
-@by_hand.solution(
-    "a power of 10000 is a power of e, and a cosine is a sine a quarter of a turn ahead."
-)
+@by_hand.solution("powers of 10000 are powers of e; a cosine is a sine a quarter turn ahead.")
 def sines_only_by_hand(position: int, size: int) -> Row:
     numbers = []
     for number in range(size):

@@ -231,9 +231,7 @@ def by_the_formula_by_hand(scores: Row) -> Row:
     return [power / sum(powers) for power in powers]
 
 
-@by_hand.solution(
-    "a weight is 1 divided by the sum of e^(other score - its own score) over all scores."
-)
+@by_hand.solution("a weight is 1 over the sum of e^(other score - its own score) for all scores.")
 def seen_from_each_score(scores: Row) -> Row:
     weights = []
     for score in scores:

@@ -175,9 +175,7 @@ task.solution(
 )(Block)
 
 
-@task.solution(
-    "`x` and the outputs of both steps stay separate, and all three are summed at the end."
-)
+@task.solution("`x` and the outputs of both steps stay separate, and are summed at the end.")
 class summed_at_the_end(Block):
     def forward(self, x: Tensor, valid_lens: Tensor | None = None) -> Tensor:
         normed = self.attention_norm(x)
@@ -204,9 +202,7 @@ class _AddedTo(nn.Module):
         return x + called(self.step, self.norm(x))
 
 
-@task.solution(
-    "a step with its norm and its residual is a module, and a block is two such modules."
-)
+@task.solution("a step with its norm and its residual is a module; a block is two of them.")
 class two_residuals(nn.Module):
     def __init__(
         self,

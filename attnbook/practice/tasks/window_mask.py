@@ -68,9 +68,7 @@ def row_by_row(num_queries: int, num_keys: int, back: int) -> Tensor:
     return mask
 
 
-@task.solution(
-    "it makes a row for every position, and keeps the last ones, which belong to the queries."
-)
+@task.solution("it makes a row for every position, and keeps the last ones, the queries'.")
 def the_last_rows_of_a_square(num_queries: int, num_keys: int, back: int) -> Tensor:
     square = torch.zeros(num_keys, num_keys, dtype=torch.bool)
     for steps in range(min(back + 1, num_keys)):
