@@ -227,20 +227,6 @@ def check_pair(name: str, tensor: Tensor, other_name: str, other: Tensor) -> Non
     check_dtype(name, tensor, other_name, other)
 
 
-def check_shared(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
-    """Refuse keys or values whose heads queries cannot share, or that differ in another way."""
-    batch, num_heads = other.shape[:2]
-    num_shared = tensor.shape[1]
-    if tensor.shape[0] != batch or num_shared == 0 or num_heads % num_shared != 0:
-        raise ValueError(
-            f"{name} must have the batch of {other_name}, {batch}, and heads that divide their "
-            f"{num_heads}, got {tuple(tensor.shape[:2])} in shape {tuple(tensor.shape)}"
-            + see_recipe("shared keys")
-        )
-    check_device(name, tensor, other_name, other)
-    check_dtype(name, tensor, other_name, other)
-
-
 def check_device(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None:
     """Refuse tensors on different devices."""
     if tensor.device != other.device:
@@ -286,7 +272,15 @@ def check_shared_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     """Refuse queries, keys and values that do not fit together, where heads share keys."""
     check_tensor("queries", queries, QUERIES)
     check_tensor("keys", keys, KEYS)
-    check_shared("keys", keys, "queries", queries)
+    (batch, num_heads), (of_keys, num_shared) = queries.shape[:2], keys.shape[:2]
+    if of_keys != batch or num_shared == 0 or num_heads % num_shared != 0:
+        raise ValueError(
+            f"keys must have the batch of queries, {batch}, and heads that divide their "
+            f"{num_heads}, got {tuple(keys.shape[:2])} in shape {tuple(keys.shape)}"
+            + see_recipe("shared keys")
+        )
+    check_device("keys", keys, "queries", queries)
+    check_dtype("keys", keys, "queries", queries)
     check_values(values, keys.shape[-2])
     check_pair("values", values, "keys", keys)
 

@@ -25,7 +25,12 @@ from attnbook.checks import (
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
-from attnbook.fused.dot_product import Inputs, fast_dot_product_attention, run_kernel
+from attnbook.fused.dot_product import (
+    Inputs,
+    fast_dot_product_attention,
+    run_kernel,
+    sharing_keys,
+)
 from attnbook.fused.fallback import (
     all_finite,
     are_ordinary,
@@ -254,10 +259,7 @@ class DotProductAttention(Attention):
         return type(self) is DotProductAttention and is_untouched(self)
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
-        if not shares_keys(weights, values):
-            return super()._pool(weights, values, visible)
-        output = super()._pool(share_keys(weights, values.shape[1]), values, visible)
-        return unshare_keys(output, weights.shape[1])
+        return sharing_keys(super()._pool, weights, values, visible)
 
     def _stays_finite(self, queries: Tensor, keys: Tensor) -> bool:
         grows = self.scale is not None and self.scale > 1  # it may make a query infinite

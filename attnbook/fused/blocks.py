@@ -43,7 +43,7 @@ def score_in_blocks(
     queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> Tensor:
     """Score projected queries and keys by wᵀ tanh(q + k)."""
-    q, k, w = flatten_heads(queries), flatten_heads(keys), flatten_heads(weight)
+    q, k, w = map(flatten_heads, (queries, keys, weight))
     scores = q.new_zeros(*q.shape[:-1], k.shape[-2])
     for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
         scores[region.examples, region.rows, region.keys] = block_scores(block, w)
@@ -54,13 +54,8 @@ def score_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> tuple[Tensor, ...]:
     """Return the gradients of queries, keys and weight, given that of the scores."""
-    q, k, w, grad = (
-        flatten_heads(queries),
-        flatten_heads(keys),
-        flatten_heads(weight),
-        flatten_heads(grad),
-    )
-    sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
+    grad, q, k, w = (flatten_heads(tensor) for tensor in (grad, queries, keys, weight))
+    sums = Sums(*map(torch.zeros_like, (q, k, w)))
     for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
         sums.add(region, block, grad[region.examples, region.rows, region.keys])
     return match_inputs(sums.gradients(w), (queries, keys, weight))

@@ -12,7 +12,7 @@ not read (on a GPU, compiled), padding is always cleared, and keys that are not 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,6 +33,9 @@ from attnbook.masking.padding import seen_by_any, zero_hidden
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Queries of a block with a causal bias.
 ROWS = 256
@@ -108,20 +111,20 @@ def _are_as_many(queries: Tensor, keys: Tensor) -> bool:
 def formula_weights(inputs: Inputs) -> Tensor:
     """Compute the weights by the formula."""
     queries, keys, _, visible, bias = inputs.hide_future()[:5]
-    if shares_keys(queries, keys):
-        scores = scaled_dot_score(share_keys(queries, keys.shape[1]), keys, inputs.scale)
-        scores = unshare_keys(scores, queries.shape[1])
-    else:
-        scores = scaled_dot_score(queries, keys, inputs.scale)
+    scores = sharing_keys(scaled_dot_score, queries, keys, inputs.scale)
     return weigh(scores if bias is None else scores + bias, visible)
+
+
+def sharing_keys(compute: Callable[..., Tensor], rows: Tensor, keys: Tensor, *more: Any) -> Tensor:  # noqa: ANN401
+    """Compute something of rows and keys (or values), where heads of rows may share keys."""
+    if not shares_keys(rows, keys):
+        return compute(rows, keys, *more)
+    return unshare_keys(compute(share_keys(rows, keys.shape[1]), keys, *more), rows.shape[1])
 
 
 def _formula(inputs: Inputs) -> Tensor:
     inputs = inputs.hide_future().clear_hidden()
-    weights, values = formula_weights(inputs), inputs.values
-    if not shares_keys(weights, values):
-        return pool(weights, values)
-    return unshare_keys(pool(share_keys(weights, values.shape[1]), values), weights.shape[1])
+    return sharing_keys(pool, formula_weights(inputs), inputs.values)
 
 
 def _run_unread(inputs: Inputs) -> Tensor:

@@ -77,8 +77,7 @@ def _gradients(grad: Tensor, *inputs: Any) -> tuple[Tensor, ...]:  # noqa: ANN40
     queries, keys, _, _, visible = inputs
     grad, q, k, w, v = (flatten_heads(tensor) for tensor in (grad, *inputs[:4]))
     mask = _flat_mask(visible, queries)
-    sums = Sums(torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(w))
-    for_v = torch.zeros_like(v)
+    sums, for_v = Sums(*map(torch.zeros_like, (q, k, w))), torch.zeros_like(v)
     for region, block in blocks(q, k, keys_to_score(visible, queries, keys)):
         weights, g = _weights(block, w, mask, region), grad[region.examples, region.rows]
         for_v[region.examples, region.keys] += weights.transpose(-2, -1) @ g

@@ -18,13 +18,15 @@ from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
 from tests.core.random_calls import (
     TOLERANCE,
     WITH_BIAS,
-    attend,
     change_layout,
     dot,
+    find_visible,
     make_bias,
     make_junk,
     make_lengths,
-    select,
+    make_mask,
+    many_heads,
+    share_heads,
 )
 
 
@@ -40,41 +42,12 @@ def rotate(vector, position, size, base, layout):
     return torch.stack(parts)
 
 
-def share_heads(score, p, q, k, v, *others):
-    """Output and weights by loops; q has more heads than k and v."""
-    shared = q.shape[1] // k.shape[1]
-    return attend(score, p, q, *(x.repeat_interleave(shared, dim=1) for x in (k, v)), *others)
-
-
-def many_heads(score, heads, rotation, positions, p, *inputs):
-    *inputs, sees, bias = inputs
-
-    def project(x, name, heads, positions=None):
-        y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
-        y = torch.stack(y.chunk(heads, -1), 1)
-        if positions is None or rotation is None:
-            return y
-        rows = [
-            rotate(y[index], positions[index[0], index[2]].item(), **rotation)
-            for index in itertools.product(*map(range, y.shape[:-1]))
-        ]
-        return torch.stack(rows).reshape(y.shape) if rows else y
-
-    names = zip(inputs, ("W_q", "W_k", "W_v"), heads, (*positions, None), strict=True)
-    output, weights = share_heads(score, p, *(project(*those) for those in names), sees, bias)
-    output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
-    return output * sees.any(-1).any(1)[..., None], weights
-
-
-def make_mask(rng, lead, queries, keys):
-    form = rng.choice(
-        [
-            (*lead, queries, keys),
-            (queries, keys),
-            (*(rng.choice([1, n]) for n in (*lead, queries)), keys),
-        ]
-    )
-    return torch.rand(form) < rng.choice([0.3, 0.7, 0.9])
+def turn(positions, rotation, heads):
+    rows = [
+        rotate(heads[index], positions[index[0], index[2]].item(), **rotation)
+        for index in itertools.product(*map(range, heads.shape[:-1]))
+    ]
+    return torch.stack(rows).reshape(heads.shape) if rows else heads
 
 
 def make_positions(rng, batch, queries, keys):
@@ -114,18 +87,12 @@ def make_call(seed):
     heads = kv_heads * rng.choice([1, 2, 2, 3])
     batch, queries, keys = rng.choice([0, 1, 2, 3]), rng.choice([0, 1, 2, 5]), rng.choice([1, 2, 7])
     head_size = rng.choice([1, 2, 4, 6])
-    rotation, rotary, positions = None, None, {}
-    given = many and rng.random() < 0.6
-    if many and rng.random() < 0.7 and (given or queries <= keys):
-        rotation, rotary = make_rotation(rng, head_size)
+    given, positions = many and rng.random() < 0.6, {}
     causal = rng.random() < 0.5 and (given or queries <= keys)
     lens = make_lengths(
         rng, rng.choice(["none", "example", "query", "empty"]), batch, queries, keys
     )
-    sees = torch.ones(batch, heads, queries, keys, dtype=torch.bool)
-    if lens is not None:
-        per_query = (lens if lens.dim() == 2 else lens[:, None]).long()[:, None, :, None]
-        sees = sees & (torch.arange(keys) < per_query)
+    sees = find_visible(lens, False, batch, queries, keys)[:, None].expand(-1, heads, -1, -1)
     of_queries, of_keys = torch.arange(keys - queries, keys), torch.arange(keys)
     of_queries, of_keys = of_queries.expand(batch, -1), of_keys.expand(batch, -1)
     if given:
@@ -136,9 +103,8 @@ def make_call(seed):
         }
     if causal:
         sees = sees & (of_keys[:, None, None] <= of_queries[:, None, :, None])
-    mask = make_mask(rng, (batch, heads), queries, keys) if rng.random() < 0.5 else None
-    if mask is not None:
-        sees = sees & mask
+    mask = make_mask(seed, (batch, heads), queries, keys, False) if rng.random() < 0.5 else None
+    sees = sees if mask is None else sees & mask
     shared = sees.reshape(batch, kv_heads, heads // kv_heads, queries, keys)
     padding = ~shared.any(3).any(2) & (queries > 0)  # of each head of keys
     padding = (padding.all(1) if many else padding)[..., None]
@@ -153,36 +119,21 @@ def make_call(seed):
         leaves[index] = torch.where(padding, junk, leaves[index])
     learns = rng.random() < 0.75
     leaves = [change_layout(rng, x).detach().requires_grad_(learns) for x in leaves]
-    keep = rng.random() < 0.5
-    with_bias = seed >= WITH_BIAS
-    scale = rng.choice([None, 1.0, 0.3]) if with_bias else None
-    bias = make_bias(rng, sees, dtype).requires_grad_(learns) if with_bias else None
-    score = dot if scale is None else partial(dot, scale=scale)
+    scale, bias = None, None
+    if seed >= WITH_BIAS:
+        scale = rng.choice([None, 1.0, 0.3])
+        bias = make_bias(rng, sees, dtype).requires_grad_(learns)
+    score, options = partial(dot, scale=scale), {"keep_weights": rng.random() < 0.5, "scale": scale}
     if many:
-        layer = MultiHeadAttention(
-            *(3, 5, 4, 6, heads),
-            bias=rng.random() < 0.5,
-            keep_weights=keep,
-            num_kv_heads=kv_heads,
-            head_size=head_size,
-            rotary=rotary,
-            scale=scale,
-        )
+        options |= {"num_kv_heads": kv_heads, "head_size": head_size, "bias": rng.random() < 0.5}
+        turns = [None] * 3
+        if rng.random() < 0.7 and (given or queries <= keys):
+            rotation, options["rotary"] = make_rotation(rng, head_size)
+            turns[:2] = (partial(turn, at, rotation) for at in (of_queries, of_keys))
+        layer = MultiHeadAttention(3, 5, 4, 6, heads, **options)
+        compute = partial(many_heads, (heads, kv_heads, kv_heads), turns, score)
     else:
-        layer = DotProductAttention(keep_weights=keep, scale=scale)
-    at = of_queries, of_keys
-    counts = heads, kv_heads, kv_heads
-    return SimpleNamespace(
-        compute=partial(many_heads, score, counts, rotation, at)
-        if many
-        else partial(share_heads, score),
-        layer=layer.to(dtype),
-        autocast=None,
-        slack=2,
-        paths=rng.choice(["shipped", "fast", "fast", "formula"]),
-        block=rng.choice([2**18, 64, 16]),
-        **select(
-            locals(),
-            "seed dtype lens rotation causal mask positions sees padding leaves learns bias scale",
-        ),
-    )
+        layer, compute = DotProductAttention(**options), partial(share_heads, score)
+    layer, autocast, slack = layer.to(dtype), None, 2
+    paths, block = rng.choice(["shipped", "fast", "fast", "formula"]), rng.choice([2**18, 64, 16])
+    return SimpleNamespace(**locals())

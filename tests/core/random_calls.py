@@ -23,6 +23,7 @@ LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, to
 THRESHOLDS = [name for name in vars(when_faster) if name.isupper() and name != "TYPE_CHECKING"]
 WITH_MASKS = 3000  # seeds from here on draw a mask as well
 WITH_BIAS = 6000  # seeds from here on draw also a bias, and a scale of the dot product
+SHOWN = "seed layer positions dtype autocast paths block learns causal lens mask bias scale".split()
 SHIPPED = {name: getattr(when_faster, name) for name in THRESHOLDS}
 
 
@@ -71,14 +72,23 @@ def attend(score, p, q, k, v, sees, bias):  # noqa: PLR0913, PLR0917 - a whole c
     return output, weights
 
 
-def many_heads(heads, score, p, q, k, v, *others):
-    def project(x, name):
-        y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
-        return torch.stack(y.chunk(heads, -1), 1)
+def share_heads(score, p, q, k, v, *others):
+    """Output and weights by loops; q may have more heads than k and v."""
+    shared = q.shape[1] // k.shape[1]
+    return attend(score, p, q, *(x.repeat_interleave(shared, dim=1) for x in (k, v)), *others)
 
-    inputs = (project(x, name) for x, name in zip((q, k, v), ("W_q", "W_k", "W_v"), strict=True))
-    output, weights = attend(score, p, *inputs, *others)
-    sees = others[0]
+
+def many_heads(heads, turns, score, p, *inputs):
+    """The same for a whole layer: queries, keys and values each have heads, and may be turned."""
+    *inputs, sees, bias = inputs
+
+    def project(x, name, heads, turn):
+        y = x @ p[f"{name}.weight"].T + p.get(f"{name}.bias", 0)
+        y = torch.stack(y.chunk(heads, -1), 1)
+        return y if turn is None else turn(y)
+
+    names = zip(inputs, ("W_q", "W_k", "W_v"), heads, turns, strict=True)
+    output, weights = share_heads(score, p, *(project(*those) for those in names), sees, bias)
     output = torch.cat(output.unbind(1), -1) @ p["W_o.weight"].T + p.get("W_o.bias", 0)
     return output * sees.any(-1).any(1)[..., None], weights
 
@@ -166,10 +176,6 @@ def make_queries(rng, q, may_be_large):
     return q.abs() if rng.random() < 0.2 else q
 
 
-def select(variables, names):
-    return {name: variables[name] for name in names.split()}
-
-
 def make_call(seed):
     """A layer and what it is called with, chosen by a seed."""
     rng = random.Random(seed)  # noqa: S311 - any numbers will do
@@ -203,8 +209,8 @@ def make_call(seed):
         sees = sees & (mask[:, None] if mask.dim() == 3 and len(lead) == 2 else mask)
     padding = ~sees.any(-2) & (num_queries > 0)  # no query: no padding
     padding = (padding.all(1) if many else padding)[..., None]
-    junk = [make_junk(rng, dtype, x.shape) for x in (k, v)]
-    k, v = (torch.where(padding, its, x) for (_, its), x in zip(junk, (k, v), strict=True))
+    junk, hidden = zip(*(make_junk(rng, dtype, x.shape) for x in (k, v)), strict=True)
+    k, v = (torch.where(padding, *pair) for pair in zip(hidden, (k, v), strict=True))
     learns = rng.random() < 0.75
     leaves = [
         change_layout(rng, x).detach().requires_grad_(learns and rng.random() < 0.8)
@@ -221,18 +227,10 @@ def make_call(seed):
     bias = None
     if seed >= WITH_BIAS and more.random() < 0.8:
         bias = make_bias(more, sees, dtype).requires_grad_(learns and more.random() < 0.8)
-    return SimpleNamespace(
-        seed=seed,
-        compute=partial(many_heads, layer.num_heads, score) if many else partial(attend, score),
-        positions={},
-        slack=2 if autocast else 1,
-        junk=[its for its, _ in junk],
-        **select(
-            locals(),
-            "kind dtype autocast causal learns paths block layer leaves lens mask sees padding "
-            "bias scale",
-        ),
-    )
+    compute, slack, positions = partial(attend, score), 2 if autocast else 1, {}
+    if many:
+        compute = partial(many_heads, (layer.num_heads,) * 3, (None,) * 3, score)
+    return SimpleNamespace(**locals())
 
 
 def compute_truth(call):
@@ -376,4 +374,4 @@ def find_faults(seed, put, program=lambda call: call.layer, make=make_call):
         return []
     wrong = [f"{name} {fault}" for name, fault in compare_tensors(call, attend) if fault]
     shapes = [tuple(leaf.shape) for leaf in call.leaves]
-    return wrong and [*wrong, vars(call) | {"leaves": shapes, "sees": ..., "padding": ...}]
+    return wrong and [*wrong, shapes, {name: getattr(call, name) for name in SHOWN}]

@@ -95,24 +95,27 @@ def test_two_tokens_in_two_steps_by_hand():
 
 @with_and_without_weights
 @pytest.mark.usefixtures("reads")
-def test_cached_outputs_and_weights_of_each_head_are_those_of_the_whole_text(keep_weights):
-    layer = make_layer(keep_weights=keep_weights)
-    x = random_vectors(7)
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, TOLERANCE), (torch.bfloat16, 5e-2)])
+def test_cached_outputs_and_weights_of_each_head_are_those_of_the_whole_text(
+    dtype, atol, keep_weights
+):
+    layer = make_layer(dtype, keep_weights=keep_weights)
+    x = random_vectors(7, dtype=dtype)
     expected = layer(x, x, x, causal=True)
     weights = layer.attention_weights if keep_weights else None
-    cache, start = make_cache(), 0
+    cache, start = make_cache(dtype=dtype), 0
     for part in x.split([3, 1, 2, 1], dim=1):
         count = part.shape[1]
         with cache.step(count):
             output = layer(part, part, part, cache=cache.layer(0), causal=True)
-        assert torch.allclose(output, expected[:, start : start + count], atol=TOLERANCE)
+        assert torch.allclose(output, expected[:, start : start + count], atol=atol)
         if weights is not None:
             found = layer.attention_weights
             assert found.shape[:3] == (2, NUM_HEADS, count)
             stored = cache.valid[0, : found.shape[3]]
             assert not found[..., ~stored].any()
             whole = weights[:, :, start : start + count, : start + count]
-            assert torch.allclose(found[..., stored], whole, atol=TOLERANCE)
+            assert torch.allclose(found[..., stored], whole, atol=atol)
         start += count
 
 
@@ -473,12 +476,6 @@ def test_a_refused_call_names_the_rule_and_leaves_the_cache_as_it_was(change, er
     assert cache.next_positions.tolist() == [4, 4]
 
 
-def test_a_layer_that_learns_can_use_a_cache_without_gradients():
-    layer, cache = make_layer().requires_grad_(), make_cache()
-    with torch.no_grad(), cache.step(1):
-        assert layer(X, X, X, cache=cache.layer(0)).isfinite().all()
-
-
 @with_and_without_weights
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("max_length", [None, 300])
@@ -676,28 +673,6 @@ def test_a_cache_whose_growth_fails_holds_what_it_held(error, fails_at, monkeypa
 # Copies, dtypes, memory
 
 
-def tensors_of(cache):
-    state = cache._state
-    return [*state.slots, *(it for pair in state.layers for it in pair)]
-
-
-def test_copies_and_states_share_no_memory():
-    cache = make_cache(num_layers=2)
-    append_ones(cache, 3)
-    state = cache.state_dict()
-    loaded = make_cache(num_layers=2)
-    loaded.load_state_dict(state)
-    holders = [cache, cache.copy(), loaded]
-    storages = [
-        {it.untyped_storage().data_ptr() for it in tensors}
-        for tensors in ([*state.values()], *map(tensors_of, holders))
-    ]
-    assert len(set().union(*storages)) == sum(map(len, storages))
-    for holder in holders:
-        append_ones(holder, 2)
-        assert holder.lengths.tolist() == [5, 5]
-
-
 def test_a_state_whose_tensors_need_gradients_is_loaded_without():
     cache, loaded = make_cache(), make_cache()
     append_ones(cache, 3)
@@ -710,18 +685,6 @@ def test_a_state_whose_tensors_need_gradients_is_loaded_without():
     assert not loaded.layer(0).keys.requires_grad
 
 
-def test_a_cache_in_bfloat16_gives_what_the_whole_text_gives():
-    layer, x = make_layer(torch.bfloat16), random_vectors(5, dtype=torch.bfloat16)
-    cache = make_cache(dtype=torch.bfloat16)
-    outputs = []
-    for part in x.split(1, dim=1):
-        with cache.step(1):
-            outputs.append(layer(part, part, part, cache=cache.layer(0)))
-    expected = layer(x, x, x, causal=True)
-    assert torch.cat(outputs, 1).dtype == torch.bfloat16
-    assert torch.allclose(torch.cat(outputs, 1).float(), expected.float(), atol=5e-2)
-
-
 def test_bytes_are_those_of_all_keys_and_values():
     options = {"num_layers": 3, "batch": 2, "num_kv_heads": 5, "key_size": 7, "value_size": 11}
     cache = KeyValueCache(**options, max_length=12, dtype=torch.bfloat16)
@@ -730,35 +693,6 @@ def test_bytes_are_those_of_all_keys_and_values():
     assert growing.nbytes == 3 * 2 * 5 * 17 * (7 + 11) * 4
     append_ones(growing, 17)
     assert growing.nbytes == 3 * 2 * 5 * 34 * (7 + 11) * 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("window", [None, 3])
-def test_a_thousand_rounds_of_rejected_drafts_need_no_more_memory(window):
-    drafts, cache = 4, make_cache(window=window, max_rewind=4)
-    append_ones(cache, 5)
-    for i in range(1000):
-        append_ones(cache, drafts)
-        # Row 0 goes on by a token in every fourth round, row 1 in none.
-        cache.rewind([drafts - (i % 4 == 0 and window is not None), drafts])
-        if i == 8:
-            warm = cache.nbytes
-    assert cache.nbytes == warm
-    assert cache.num_slots <= 2 * 17
-    assert cache.next_positions.tolist() == [5 if window is None else 255, 5]
-
-
-@pytest.mark.slow
-def test_ten_thousand_tokens_through_a_window_with_sinks_need_no_more_memory():
-    window, sinks, chunk = 6, 2, 8
-    cache = make_cache(window=window, sinks=sinks, batch=1)
-    for i in range(10_000 // chunk):
-        append_ones(cache, chunk)
-        assert cache.num_slots == 17, i
-        end = chunk * (i + 1)
-        expected = {*range(sinks), *range(end - window + 1, end)}
-        assert {*cache.positions[cache.valid].tolist()} == expected
-    assert cache.next_positions.tolist() == [10_000]
 
 
 def test_a_cache_on_the_cpu_stays_there_whatever_the_default_device_is():

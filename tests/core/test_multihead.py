@@ -191,10 +191,3 @@ def test_a_mask_of_another_shape_is_refused_with_all_that_fit(shape, ordered):
     with pytest.raises(ValueError, match="mask must have shape") as caught:
         layer(x, keys, values, mask=torch.ones(shape).bool(), **ordered)
     assert str(caught.value).startswith(f"mask must have shape {rule}, got {shape}")
-
-
-@pytest.mark.parametrize("arguments", [(), (24, 4, 0.5), (24, 4, 0.5, False)])
-def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
-    rule = r"takes \(key_size, .*: the order \(num_hiddens, num_heads, dropout\) of later"
-    with pytest.raises(TypeError, match=rule):
-        MultiHeadAttention(*arguments)

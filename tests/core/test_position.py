@@ -17,6 +17,7 @@ from attnbook import (
     split_heads,
     window_mask,
 )
+from tests.core.grouped_calls import rotate
 
 SIZES = [1, 2, 3, 6, 7]
 POSITIONS = {
@@ -48,17 +49,10 @@ def slow_sinusoids(positions, size):
 
 
 def slow_rotation(vectors, positions, size=None, base=10_000, layout="adjacent"):
-    rows, size = vectors.double().reshape(-1, vectors.shape[-1]).tolist(), size or vectors.shape[-1]
-    for row, position in zip(rows, positions * (len(rows) // len(positions)), strict=True):
-        for pair in range(size // 2):
-            theta = angle(position, pair, size, base)
-            one, other = (
-                (2 * pair, 2 * pair + 1) if layout == "adjacent" else (pair, pair + size // 2)
-            )
-            a, b = row[one], row[other]
-            row[one] = a * math.cos(theta) - b * math.sin(theta)
-            row[other] = a * math.sin(theta) + b * math.cos(theta)
-    return torch.tensor(rows, dtype=torch.float64).reshape(vectors.shape)
+    rows, size = vectors.double().reshape(-1, vectors.shape[-1]), size or vectors.shape[-1]
+    at = positions * (len(rows) // len(positions))
+    turned = [rotate(*pair, size, base, layout) for pair in zip(rows, at, strict=True)]
+    return torch.stack(turned).reshape(vectors.shape)
 
 
 # Sinusoids

@@ -199,11 +199,19 @@ class TestSizes:
             layer(**sizes)
 
 
-@pytest.mark.parametrize("arguments", [(8, 0.1), (8,), ()])
-def test_the_argument_order_of_later_d2l_is_refused_with_our_order(arguments):
-    rule = r"\(key_size, query_size, num_hiddens, dropout\); .*: the order \(num_hiddens, dropout\)"
-    with pytest.raises(TypeError, match=rule):
-        AdditiveAttention(*arguments)
+@pytest.mark.parametrize(
+    ("layer", "arguments", "order"),
+    [
+        (AdditiveAttention, (8, 0.1), "num_hiddens, dropout"),
+        (AdditiveAttention, (), "num_hiddens, dropout"),
+        (MultiHeadAttention, (24, 4, 0.5, False), "num_hiddens, num_heads, dropout"),
+        (MultiHeadAttention, (), "num_hiddens, num_heads, dropout"),
+    ],
+)
+def test_the_argument_order_of_later_d2l_is_refused_with_our_order(layer, arguments, order):
+    ours = ", ".join(SIZES[layer])
+    with pytest.raises(TypeError, match=rf"\({ours}, dropout.*: the order \({order}\) of later"):
+        layer(*arguments)
 
 
 OF_TORCH = 'see: recipes, "replace nn.MultiheadAttention"$'
