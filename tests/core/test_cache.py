@@ -796,3 +796,32 @@ def layer_keys(layer, x, step):
         for projection in (layer.W_k, layer.W_v)
     )
     return rotary_encoding(k, step.positions), v
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window", [None, 3])
+def test_a_thousand_rounds_of_rejected_drafts_need_no_more_memory(window):
+    drafts, cache = 4, make_cache(window=window, max_rewind=4)
+    append_ones(cache, 5)
+    for i in range(1000):
+        append_ones(cache, drafts)
+        # Row 0 goes on by a token in every fourth round, row 1 in none.
+        cache.rewind([drafts - (i % 4 == 0 and window is not None), drafts])
+        if i == 8:
+            warm = cache.nbytes
+    assert cache.nbytes == warm
+    assert cache.num_slots <= 2 * 17
+    assert cache.next_positions.tolist() == [5 if window is None else 255, 5]
+
+
+@pytest.mark.slow
+def test_ten_thousand_tokens_through_a_window_with_sinks_need_no_more_memory():
+    window, sinks, chunk = 6, 2, 8
+    cache = make_cache(window=window, sinks=sinks, batch=1)
+    for i in range(10_000 // chunk):
+        append_ones(cache, chunk)
+        assert cache.num_slots == 17, i
+        end = chunk * (i + 1)
+        expected = {*range(sinks), *range(end - window + 1, end)}
+        assert {*cache.positions[cache.valid].tolist()} == expected
+    assert cache.next_positions.tolist() == [10_000]
