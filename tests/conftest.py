@@ -90,7 +90,7 @@ def every_path(request):
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
             patch.setattr(when_faster, name, smallest)
-        for name in ("SCORES_STORED", "PRODUCTS_WIDENED", "PRODUCTS_SLICED"):
+        for name in ("SCORES_STORED", "PRODUCTS_WIDENED", "PRODUCTS_SLICED", "FAST_TANH"):
             patch.setattr(when_faster, name, smallest)
         if request.param == "fast":
             patch.setattr(blocks, "BLOCK", 100)  # one example's queries do not fit

@@ -28,10 +28,11 @@ SCORES = 2**16
 SCORES_STORED = 2**16
 # How many numbers keys have, for additive attention to look whether padding must be cleared.
 NUMBERS_CLEARED = 2**16
-# How many hidden units it takes for blocks: in inference, in training, and with one query. There
-# nothing is multiplied up, and blocks only avoid tanh, which torch computes fast with AVX-512.
-UNITS, UNITS_TRAINING = 2**16, 2**18
-UNITS_OF_ONE = math.inf if torch.backends.cpu.get_cpu_capability() == "AVX512" else 2**21
+# How many hidden units it takes for blocks: in inference, in training, and with one query,
+# where nothing is multiplied up.
+UNITS, UNITS_TRAINING, UNITS_OF_ONE = 2**16, 2**18, 2**21
+# Whether torch computes tanh so fast that one query takes the formula at any size.
+FAST_TANH = torch.backends.cpu.get_cpu_capability() == "AVX512"
 # How many multiplications an example takes, for torch's kernel to get queries, keys and
 # values padded to one width, as it requires; and for one call of it per example.
 PRODUCTS_WIDENED, PRODUCTS_SLICED = 2**22, 2**23
@@ -58,7 +59,8 @@ def blocks_pay(queries: Tensor, keys: Tensor, hiddens: int, others: Iterable[Ten
     if torch.compiler.is_exporting():
         return False
     units = math.prod(queries.shape[:-1]) * keys.shape[-2] * hiddens
-    if units < max(UNITS_OF_ONE if queries.shape[-2] == 1 else UNITS, 1):
+    is_one = queries.shape[-2] == 1
+    if units < max(UNITS_OF_ONE if is_one else UNITS, 1) or (is_one and FAST_TANH):
         return False
     tensors = [queries, keys, *others]
     return units >= (UNITS_TRAINING if needs_gradient(*tensors) else 0) and not needs_fallback(

@@ -10,6 +10,7 @@ from attnbook.fused.when_faster import (
     PRODUCTS_WIDENED,
     SCORES,
     UNITS,
+    UNITS_OF_ONE,
     UNITS_TRAINING,
     blocks_pay,
     fast_weigh_pays,
@@ -20,7 +21,7 @@ from attnbook.fused.when_faster import (
 from tests.cases import PER_EXAMPLE, PER_QUERY, make
 from tests.core.random_calls import THRESHOLDS
 
-HIDDENS, UNITS_OF_ONE = 64, 2**21
+HIDDENS = 64
 
 
 def tensors(queries, keys, size=1, value_size=1):
@@ -31,13 +32,15 @@ def tensors(queries, keys, size=1, value_size=1):
 @pytest.mark.parametrize("learns", [False, True])
 @pytest.mark.parametrize("queries", [1, 16])
 def test_blocks_are_used_from_their_number_of_hidden_units_on(queries, learns, monkeypatch):
-    monkeypatch.setattr(when_faster, "UNITS_OF_ONE", UNITS_OF_ONE)  # without AVX-512
+    monkeypatch.setattr(when_faster, "FAST_TANH", False)
     enough = UNITS_OF_ONE if queries == 1 else UNITS_TRAINING if learns else UNITS
     keys = enough // (queries * HIDDENS)
     weight = torch.empty(HIDDENS, requires_grad=learns)
     for number, pays in ((keys, True), (keys - 1, False)):
         q, k, _ = tensors(queries, number)
         assert blocks_pay(q, k, HIDDENS, [weight]) is pays
+    monkeypatch.setattr(when_faster, "FAST_TANH", True)
+    assert blocks_pay(*tensors(queries, keys)[:2], HIDDENS, [weight]) is (queries > 1)
 
 
 def test_the_fast_softmax_is_used_from_its_number_of_scores_on():
