@@ -167,7 +167,7 @@ hiding.bug(
 hiding.bug(
     "filled with minus a billion",
     "hidden scores are -1e9, say, which half precision cannot hold; empty rows get weights, too.",
-    symptom="Training in half precision fails: a value cannot be converted without overflow.",
+    symptom="Training in `float16` fails: a value cannot be converted without overflow.",
     origin="the Annotated Transformer",
     fix="fill with -inf, which every type can hold, and clear fully masked rows.",
 )(lambda scores, visible: scores.masked_fill(~visible, -1e9).softmax(-1))

@@ -21,7 +21,7 @@ const kind = (figure) => figure.dataset.attnbookFigure;
 const words = (figure) => figure.textContent.replace(/\\s+/g, ' ').trim();
 // A slider always changes its own value, so only other changes of the figure count.
 const state = (figure) => figure.outerHTML + (sliders(figure).length ? ''
-    : [...figure.querySelectorAll('input')].map(e => e.value));
+    : [...figure.querySelectorAll('input, textarea')].map(e => e.value));
 // Options of a prediction, the right one last: after it nothing can be chosen.
 const options = (figure) => {
     const stored = JSON.parse(document.querySelector('script.attnbook-state')?.textContent ?? '{}');
@@ -118,6 +118,7 @@ TARGET = using("""(index, by) => {
     const figure = figures()[index];
     if (kind(figure) === 'code') return by === 'key'
         ? all(figure, '.cm-content, textarea')[0] : all(figure, '.run')[0];
+    if (kind(figure) === 'recognize') return all(figure, by === 'key' ? 'textarea' : 'button').at(-1);
     const slider = sliders(figure).find(each => each.checkVisibility()); // not that for phones
     if (slider) return slider;
     const choices = options(figure), others = all(figure, 'input, select, button');
@@ -126,7 +127,8 @@ TARGET = using("""(index, by) => {
 FOCUS = using(f"""async (index) => {{
     const target = await ({TARGET})(index, 'key');
     target?.focus();
-    if (!target || target.localName === 'textarea') return false; // an editor replaces it
+    // An editor replaces the plain field of Python.
+    if (!target || (kind(figures()[index]) === 'code' && target.localName === 'textarea')) return false;
     window.before = state(figures()[index]);
     const high = +target.value >= +target.max;
     return {{ kind: target.type === 'range' ? 'range' : target.localName, high }};

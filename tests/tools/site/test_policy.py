@@ -25,6 +25,7 @@ STATE = re.compile(r"<script class=\"attnbook-state\"[^>]*>(.*?)</script>", re.D
 SHOWN = [
     "attention-pooling",
     "bahdanau-attention",
+    "bug-clinic",
     "masks",
     "multi-head-attention",
     "position",
