@@ -118,7 +118,8 @@ TARGET = using("""(index, by) => {
     const figure = figures()[index];
     if (kind(figure) === 'code') return by === 'key'
         ? all(figure, '.cm-content, textarea')[0] : all(figure, '.run')[0];
-    if (kind(figure) === 'recognize') return all(figure, by === 'key' ? 'textarea' : 'button').at(-1);
+    if (kind(figure) === 'recognize')
+        return all(figure, by === 'key' ? 'textarea' : 'button').at(-1);
     const slider = sliders(figure).find(each => each.checkVisibility()); // not that for phones
     if (slider) return slider;
     const choices = options(figure), others = all(figure, 'input, select, button');
@@ -128,7 +129,8 @@ FOCUS = using(f"""async (index) => {{
     const target = await ({TARGET})(index, 'key');
     target?.focus();
     // An editor replaces the plain field of Python.
-    if (!target || (kind(figures()[index]) === 'code' && target.localName === 'textarea')) return false;
+    const isPlain = kind(figures()[index]) === 'code' && target?.localName === 'textarea';
+    if (!target || isPlain) return false;
     window.before = state(figures()[index]);
     const high = +target.value >= +target.max;
     return {{ kind: target.type === 'range' ? 'range' : target.localName, high }};

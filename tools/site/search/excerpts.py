@@ -17,9 +17,9 @@ from tools.site.assets.minify import minify, read_script
 SCRIPT = Path(__file__).with_suffix(".js")
 PROGRAM = (SCRIPT.with_name("find.js"), SCRIPT)
 SYNONYMS = SCRIPT.with_name("synonyms.toml")
-# Tags and classes; an excerpt is below its page's title already, printed output is mostly numbers,
-# also in the examples of docstrings, which begin with prompts; code that only sets up a chapter, and
-# where a section was before, are of no use here.
+# Tags and classes; an excerpt is below its page's title already, and printed output is mostly
+# numbers, also in the examples of docstrings, which begin with prompts. Code that only sets up a
+# chapter, and where a section was before, are of no use here.
 SKIPPED = {
     "h1",
     "cell_output",
