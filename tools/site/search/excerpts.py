@@ -18,8 +18,8 @@ SCRIPT = Path(__file__).with_suffix(".js")
 PROGRAM = (SCRIPT.with_name("find.js"), SCRIPT)
 SYNONYMS = SCRIPT.with_name("synonyms.toml")
 # Tags and classes; an excerpt is below its page's title already, and printed output is mostly
-# numbers, also in the examples of docstrings, which begin with prompts. Code that only sets up a
-# chapter, and where a section was before, are of no use here.
+# numbers, also in the examples of docstrings, which begin with prompts. The code of worked answers,
+# and where a section was before, are of no use here.
 SKIPPED = {
     "h1",
     "cell_output",
