@@ -33,7 +33,7 @@ SKIPPED = {
     "svg",
 }
 SKIPPED |= {
-    "tag_setup",
+    "tag_answer",
     "attnbook-divider",
     "attnbook-shapes",
     "attnbook-minutes",
