@@ -15,7 +15,7 @@ import torch
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import attnbook.cache as cache_module
+import attnbook.cache.key_value as cache_module
 from attnbook import MultiHeadAttention, rotary_encoding
 from tests.core.cache_oracle import Oracle, Rules, Weights
 
