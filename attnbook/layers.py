@@ -36,7 +36,6 @@ from attnbook.fused.fallback import (
     are_ordinary,
     is_plain,
     is_untouched,
-    may_read_values,
     stay_finite,
 )
 from attnbook.fused.on_demand import WeightsOnDemand
@@ -53,6 +52,7 @@ from attnbook.fused.when_faster import (
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
+from attnbook.reading import may_choose_by
 from attnbook.scoring import additive_features, scaled_dot_score, scaled_products
 from attnbook.weighting import check_bias, weigh
 
@@ -237,7 +237,7 @@ class DotProductAttention(Attention):
                     scores[..., in_use.stop :] = -math.inf
             weights = weigh(scores, visible)
             output = (self._drop(weights) if drops else weights) @ values
-        if not seen.sees_all and may_read_values(values) and not all_finite(output):
+        if not seen.sees_all and may_choose_by(values) and not all_finite(output):
             # This clears what is hidden.
             return self.forward(queries, keys, values, mask=seen.visible)
         if weights is not None:

@@ -87,7 +87,7 @@ def check_part(name: str, part: Any, kind: type[nn.Module]) -> None:  # noqa: AN
     _check_unchanged(name, part)
 
 
-def _check_unchanged(name: str, part: Any) -> None:
+def _check_unchanged(name: str, part: Any) -> None:  # noqa: ANN401
     if not is_untouched(part, global_hooks=False):
         raise TypeError(
             f"{name} must have no hooks and no forward of its own to be copied, got a "

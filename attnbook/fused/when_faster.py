@@ -14,7 +14,7 @@ import torch
 
 from attnbook.checks import autocast_is_on
 from attnbook.fused.blocks import BLOCK
-from attnbook.fused.fallback import needs_fallback
+from attnbook.reading import needs_fallback
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

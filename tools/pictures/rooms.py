@@ -36,6 +36,7 @@ ROOMS = {
     "scoring": "how well a query fits keys",
     "masking": "which positions may attend to which",
     "checks": "what is refused, in which words",
+    "reading": "whether numbers may be read now",
     "colors": "the colours of figures and pictures",
     "messages": "sentences that readers see, by key",
 }
