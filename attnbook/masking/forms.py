@@ -75,7 +75,7 @@ class MaskRules:
         predicates_of(self, CPU)  # refuses what a rule cannot be
 
     def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
-        """Give the mask of each rule under its name, True = visible; a window includes `ahead`.
+        """Give the mask of each rule under its name, True = visible; `window` includes `ahead`.
 
         Example:
             >>> from attnbook.masking.interop import MaskRules

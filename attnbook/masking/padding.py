@@ -40,10 +40,10 @@ def replace_hidden(
     """
     if visible is None:
         return queries, keys
-    of_keys = visible_to_any(visible, keys)
-    of_queries = visible.any(dim=-1, keepdim=True)
-    return torch.where(of_queries, queries, 1.0), torch.where(
-        of_keys, keys, _replacement_key(keys, of_keys, from_first)
+    key_visible = visible_to_any(visible, keys)
+    any_visible = visible.any(dim=-1, keepdim=True)
+    return torch.where(any_visible, queries, 1.0), torch.where(
+        key_visible, keys, _replacement_key(keys, key_visible, from_first)
     )
 
 
@@ -64,9 +64,10 @@ def visible_to_any(
 
     Several heads of queries may share one head of keys.
     """
-    of_keys = visible if visible.shape[-2] == 1 else visible.any(dim=-2, keepdim=True)
-    if keys.dim() == 4 and of_keys.shape[1] not in (1, keys.shape[1]):
-        shared = of_keys.shape[1] // keys.shape[1]
-        of_keys = of_keys.reshape(of_keys.shape[0], keys.shape[1], shared, *of_keys.shape[2:])
-        of_keys = of_keys.any(dim=2)
-    return of_keys.transpose(-2, -1)
+    if visible.shape[-2] != 1:
+        visible = visible.any(dim=-2, keepdim=True)
+    if keys.dim() == 4 and visible.shape[1] not in (1, keys.shape[1]):
+        num_kv_heads = keys.shape[1]
+        sizes = (visible.shape[0], num_kv_heads, visible.shape[1] // num_kv_heads)
+        visible = visible.reshape(*sizes, *visible.shape[2:]).any(dim=2)
+    return visible.transpose(-2, -1)

@@ -43,10 +43,10 @@ const BY_NAME = {
       /** @type {Mistake[]} */
       const found = [];
       const before = Number(window) - 1;
-      if (window !== null)
+      if (window !== null) {
         found.push([fill(TEXT.mistake_window_too_large, { window, before }), { window: window + 1 }]);
-      if (window !== null && before)
-        found.push([fill(TEXT.mistake_window_too_small, { window, before }), { window: before }]);
+        if (before) found.push([fill(TEXT.mistake_window_too_small, { window, before }), { window: before }]);
+      }
       if (ahead !== null) found.push([fill(TEXT.mistake_ahead_too_large, { ahead }), { ahead: ahead + 1 }]);
       if (ahead) found.push([fill(TEXT.mistake_ahead_too_small, { ahead }), { ahead: ahead - 1 }]);
       if (before > 0 && ahead === 0) found.push([TEXT.mistake_both_sides, { ahead: before }]);
