@@ -86,10 +86,7 @@ class MaskRules:
         keys = torch.arange(self.num_keys, device=CPU)[None]
         queries = torch.arange(self.num_queries, device=CPU)[:, None]
         positions = queries + self.num_keys - self.num_queries
-        predicates = predicates_of(self, CPU)
-        return {
-            name: is_visible(queries, positions, keys) for name, is_visible in predicates.items()
-        }
+        return {name: it(queries, positions, keys) for name, it in predicates_of(self, CPU).items()}
 
     def visible(self) -> Bool[Tensor, "queries keys"]:
         """Join all rules in one mask, True = visible: `(num_queries, num_keys)`.

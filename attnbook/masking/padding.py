@@ -67,7 +67,6 @@ def visible_to_any(
     if visible.shape[-2] != 1:
         visible = visible.any(dim=-2, keepdim=True)
     if keys.dim() == 4 and visible.shape[1] not in (1, keys.shape[1]):
-        num_kv_heads = keys.shape[1]
-        sizes = (visible.shape[0], num_kv_heads, visible.shape[1] // num_kv_heads)
-        visible = visible.reshape(*sizes, *visible.shape[2:]).any(dim=2)
+        grouped = (keys.shape[1], visible.shape[1] // keys.shape[1], *visible.shape[2:])
+        visible = visible.reshape(visible.shape[0], *grouped).any(dim=2)
     return visible.transpose(-2, -1)

@@ -49,10 +49,7 @@ function plainRules({ num_keys }) {
     [TEXT.name_causal_first, { causal: "first" }],
     [TEXT.name_own_key, { window: 1, ahead: 0 }],
     ...each((n) => [fill(TEXT.name_window, { number: n + 1 }), { window: n + 1, ahead: 0 }]),
-    ...each((n) => {
-      const both = { window: n + 1, ahead: n };
-      return [fill(TEXT.name_window_both, both), both];
-    }),
+    ...each((n) => [fill(TEXT.name_window_both, { window: n + 1, ahead: n }), { window: n + 1, ahead: n }]),
     ...each((n) => [fill(TEXT.name_right_padding, { number: n }), { valid_len: n }]),
     ...each((n) => [fill(TEXT.name_left_padding, { number: n }), { start: n }]),
     ...each((n) => [fill(TEXT.name_prefix, { number: n }), { prefix: n }]),

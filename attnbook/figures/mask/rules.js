@@ -21,10 +21,7 @@ export function maskFrom(rules, isVisible) {
 
 /** Each rule that is set; a pair is visible if all of them allow it. @param {Rules} rules @returns {Part[]} */
 export function partsOf(rules) {
-  return collectFromForms(rules, ({ name, isVisible }, given) => ({
-    name,
-    isVisible: (q, k) => isVisible(q, k, given),
-  }));
+  return collectFromForms(rules, ({ name, isVisible }, set) => ({ name, isVisible: (q, k) => isVisible(q, k, set) }));
 }
 
 /** The mask of the rules. @param {Rules} rules @returns {Mask} */

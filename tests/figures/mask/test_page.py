@@ -24,11 +24,7 @@ NO_CLIPBOARD = """Object.defineProperty(
     navigator, 'clipboard', { value: undefined, configurable: true })"""
 UNFOLD = "figure => figure.querySelectorAll('details').forEach(fold => { fold.open = true })"
 PICTURE = MaskRules(6, 6, causal="last", window=3)
-CASES = {
-    "no rule": {},
-    "window": {"causal": "last", "window": 3},
-    "few queries": {"num_queries": 4},
-}
+CASES = {"no rule": {}, "window": {"window": 3, "ahead": 0}, "few queries": {"num_queries": 4}}
 READ = reading("""
     drawn: [...figure.querySelector('[data-shade="100"]')?.getAttribute('d')
         .matchAll(/M(\\d+) (\\d+)/g) ?? []].map(([, k, q]) => [Number(q), Number(k)]).sort(),
