@@ -33,7 +33,7 @@ from attnbook.checks import (
 )
 from attnbook.masking.lengths import check_whole
 from attnbook.masking.masks import check_valid, given_positions
-from attnbook.masking.rules import FARTHEST, see_positions
+from attnbook.masking.rules import FARTHEST, visible_positions
 from attnbook.slots import PADDING_SLOT, SAVED, Slots
 
 if TYPE_CHECKING:
@@ -660,7 +660,7 @@ class KeyValueCache:
         keys, valid, of_keys = (
             it[:, None, None, :used] for it in (new.positions, new.valid, new.documents)
         )
-        return see_positions(
+        return visible_positions(
             positions[:, None, :, None],
             keys,
             valid=valid,
