@@ -32,7 +32,7 @@ from attnbook.checks import (
 )
 from attnbook.masking.lengths import check_whole
 from attnbook.masking.masks import check_valid, given_positions
-from attnbook.masking.rules import FARTHEST, see_positions
+from attnbook.masking.rules import FARTHEST, visible_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -467,7 +467,7 @@ class KeyValueCache:
         keys, valid, of_keys = (
             it[:, None, None, :used] for it in (new.positions, new.valid, new.documents)
         )
-        return see_positions(
+        return visible_positions(
             positions[:, None, :, None],
             keys,
             valid=valid,

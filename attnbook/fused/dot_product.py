@@ -29,7 +29,7 @@ from attnbook.fused.fallback import (
 from attnbook.fused.when_faster import needs_gradient, slices_pay
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import count_visible, without_future
-from attnbook.masking.padding import seen_by_any, zero_hidden
+from attnbook.masking.padding import visible_to_any, zero_hidden
 from attnbook.pooling import pool
 from attnbook.reading import may_choose_by
 from attnbook.scoring import scaled_dot_score
@@ -166,7 +166,7 @@ def _tolerates_rounding(inputs: Inputs) -> bool:
         for tensor in (queries, keys)
     )
     if inputs.visible is not None:
-        of_keys = of_keys.masked_fill(~seen_by_any(inputs.visible, keys).squeeze(-1), 0)
+        of_keys = of_keys.masked_fill(~visible_to_any(inputs.visible, keys).squeeze(-1), 0)
     factor = _factor(inputs.scale, queries.shape[-1])
     largest_score = (of_queries.max() * of_keys.max()).item() * factor
     return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)

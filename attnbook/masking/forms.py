@@ -39,8 +39,8 @@ class MaskRules:
         start: the first key that may be seen: left padding.
         causal: "last" hides the future, as `causal_mask` does. "first" lets query i see the
             keys up to key i, as if queries were at the first positions.
-        back, ahead: how many keys before and after its own a query sees, as for
-            `window_mask`; a side that is None has no limit.
+        window, ahead: how many keys a query sees up to its own, which is counted, and after
+            it, as for `window_mask`; a side that is None has no limit.
         documents: the document that each key belongs to, num_keys numbers.
         prefix: how many keys, from the first, all queries see; the others are seen causally.
         table: any mask, num_queries rows of num_keys booleans, True = visible.
@@ -50,7 +50,7 @@ class MaskRules:
 
     Example:
         >>> from attnbook.masking.interop import MaskRules
-        >>> rules = MaskRules(4, 4, valid_len=3, causal="last", back=1)
+        >>> rules = MaskRules(4, 4, valid_len=3, causal="last", window=2)
         >>> rules.visible().int()
         tensor([[1, 0, 0, 0],
                 [1, 1, 0, 0],
@@ -63,7 +63,7 @@ class MaskRules:
     valid_len: int | None = None
     start: int | None = None
     causal: Literal["last", "first"] | None = None
-    back: int | None = None
+    window: int | None = None
     ahead: int | None = None
     documents: tuple[int, ...] | None = None
     prefix: int | None = None
@@ -75,7 +75,7 @@ class MaskRules:
         predicates_of(self, CPU)  # refuses what a rule cannot be
 
     def masks(self) -> dict[str, Bool[Tensor, "#queries keys"]]:
-        """Give the mask of each rule under its name, True = visible; a window's is `back`.
+        """Give the mask of each rule under its name, True = visible; `window` includes `ahead`.
 
         Example:
             >>> from attnbook.masking.interop import MaskRules
@@ -86,8 +86,7 @@ class MaskRules:
         keys = torch.arange(self.num_keys, device=CPU)[None]
         queries = torch.arange(self.num_queries, device=CPU)[:, None]
         positions = queries + self.num_keys - self.num_queries
-        predicates = predicates_of(self, CPU)
-        return {name: sees(queries, positions, keys) for name, sees in predicates.items()}
+        return {name: it(queries, positions, keys) for name, it in predicates_of(self, CPU).items()}
 
     def visible(self) -> Bool[Tensor, "queries keys"]:
         """Join all rules in one mask, True = visible: `(num_queries, num_keys)`.
@@ -132,7 +131,7 @@ class Form:
     """One form of a mask, under the name of its first field."""
 
     read: Callable[[str, MaskRules, Device], Any]  # refuses what its fields cannot be
-    sees: Callable[[Any, Tensor, Tensor, Tensor], Tensor]  # the predicate of what was read
+    is_visible: Callable[[Any, Tensor, Tensor, Tensor], Tensor]  # the predicate of what was read
     # What models of `transformers` take for fields that their attention_mask cannot express.
     instead: dict[str, str] = field(default_factory=dict)
     is_padding: bool = False  # the same for every query
@@ -141,7 +140,7 @@ class Form:
 def predicates_of(rules: MaskRules, device: Device) -> dict[str, Predicate]:
     """Give the predicate of each form of which a field is set."""
     return {
-        name: partial(form.sees, form.read(name, rules, device))
+        name: partial(form.is_visible, form.read(name, rules, device))
         for name, form in FORMS.items()
         if any(getattr(rules, each) is not None for each in (name, *form.instead))
     }
@@ -165,7 +164,7 @@ def _read_causal(_name: str, rules: MaskRules, _device: Device) -> str:
 
 
 def _read_window(_name: str, rules: MaskRules, _device: Device) -> tuple[int, int]:
-    reach = read_reach("back", rules.back), read_reach("ahead", rules.ahead)
+    reach = read_reach("window", rules.window, 1), read_reach("ahead", rules.ahead)
     check_own_keys("a window", (rules.num_queries, rules.num_keys))
     return reach
 
@@ -205,12 +204,12 @@ FORMS = {
     "valid_len": Form(_read_count, lambda length, _i, _q, k: k < length, is_padding=True),
     "start": Form(_read_count, lambda start, _i, _q, k: k >= start, is_padding=True),
     "causal": Form(_read_causal, lambda end, i, q, k: k <= (q if end == "last" else i)),
-    "back": Form(
+    "window": Form(
         _read_window,
-        lambda reach, _i, q, k: (k >= q - reach[0]) & (k <= q + reach[1]),
+        lambda reach, _i, q, k: (k > q - reach[0]) & (k <= q + reach[1]),
         {
-            "back": "set a model's sliding_window, 3 for back=2 if the model is causal",
-            "ahead": "set a model's sliding_window, 2 for back=ahead=2 if it is not causal",
+            "window": "set a model's sliding_window, the same number if the model is causal",
+            "ahead": "set a model's sliding_window, 2 for window=3, ahead=2 if it is not causal",
         },
     ),
     "documents": Form(

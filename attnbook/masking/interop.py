@@ -149,7 +149,7 @@ def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> Ma
 
     Example:
         >>> from attnbook.masking import interop
-        >>> rules = interop.MaskRules(1, 6, causal="last", back=2)
+        >>> rules = interop.MaskRules(1, 6, causal="last", window=3)
         >>> mask_mod = interop.for_flex_attention(rules)
         >>> keys = torch.arange(6)
         >>> mask_mod(0, 0, torch.tensor(0), keys).int().tolist()
@@ -160,8 +160,8 @@ def for_flex_attention(rules: MaskRules, device: torch.device | str = CPU) -> Ma
 
     def mask_mod(_b: Tensor, _h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
         visible = kv_idx >= 0
-        for sees in predicates:
-            visible = visible & sees(q_idx, q_idx + shift, kv_idx)
+        for is_visible in predicates:
+            visible = visible & is_visible(q_idx, q_idx + shift, kv_idx)
         return visible
 
     return mask_mod

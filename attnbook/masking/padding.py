@@ -22,7 +22,7 @@ def zero_hidden(
     """Zero the vectors that no query may see, whatever they hold; None means that all are seen."""
     if visible is None:
         return vectors
-    return torch.where(seen_by_any(visible, vectors), vectors, 0.0)
+    return torch.where(visible_to_any(visible, vectors), vectors, 0.0)
 
 
 def replace_hidden(
@@ -40,32 +40,33 @@ def replace_hidden(
     """
     if visible is None:
         return queries, keys
-    seen = seen_by_any(visible, keys)
-    sees = visible.any(dim=-1, keepdim=True)
-    return torch.where(sees, queries, 1.0), torch.where(
-        seen, keys, _replacement_key(keys, seen, from_first)
+    key_visible = visible_to_any(visible, keys)
+    any_visible = visible.any(dim=-1, keepdim=True)
+    return torch.where(any_visible, queries, 1.0), torch.where(
+        key_visible, keys, _replacement_key(keys, key_visible, from_first)
     )
 
 
-def _replacement_key(keys: Tensor, seen: Tensor, from_first: bool) -> Tensor:
+def _replacement_key(keys: Tensor, visible: Tensor, from_first: bool) -> Tensor:
     if from_first or keys.shape[-2] == 0:
-        return torch.where(seen[..., :1, :], keys[..., :1, :], 1.0)
-    sees, first = seen.byte().max(dim=-2, keepdim=True)  # the first of the largest
+        return torch.where(visible[..., :1, :], keys[..., :1, :], 1.0)
+    any_visible, first = visible.byte().max(dim=-2, keepdim=True)  # the first of the largest
     of_numbers = first.expand(*keys.shape[:-2], 1, keys.shape[-1])
     # Not take_along_dim, which makes a constant of a size that a program leaves open.
     chosen = keys.detach().gather(-2, of_numbers)  # the replacement gets no gradient
-    return torch.where(sees.bool(), chosen, 1.0)
+    return torch.where(any_visible.bool(), chosen, 1.0)
 
 
-def seen_by_any(
+def visible_to_any(
     visible: Bool[Tensor, "#batch *ones keys"], keys: Float[Tensor, "batch *heads keys size"]
 ) -> Bool[Tensor, "... keys one"]:
     """Return for each key, in a row of its own, whether some query may see it.
 
     Several heads of queries may share one head of keys.
     """
-    seen = visible if visible.shape[-2] == 1 else visible.any(dim=-2, keepdim=True)
-    if keys.dim() == 4 and seen.shape[1] not in (1, keys.shape[1]):
-        shared = seen.shape[1] // keys.shape[1]
-        seen = seen.reshape(seen.shape[0], keys.shape[1], shared, *seen.shape[2:]).any(dim=2)
-    return seen.transpose(-2, -1)
+    if visible.shape[-2] != 1:
+        visible = visible.any(dim=-2, keepdim=True)
+    if keys.dim() == 4 and visible.shape[1] not in (1, keys.shape[1]):
+        grouped = (keys.shape[1], visible.shape[1] // keys.shape[1], *visible.shape[2:])
+        visible = visible.reshape(visible.shape[0], *grouped).any(dim=2)
+    return visible.transpose(-2, -1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from attnbook.checks import check_size, describe_value, is_whole, see_recipe
+from attnbook.checks import describe_value, is_whole, see_recipe
 from attnbook.masking.lengths import check_whole, lengths_for_queries
 from attnbook.masking.masks import (
     causal_mask,
@@ -63,7 +63,7 @@ def start_mask(
 
 def window_mask(
     shape: Sequence[int],
-    back: int | None,
+    window: int | None,
     ahead: int | None = 0,
     device: torch.device | str | None = None,
     *,
@@ -76,21 +76,21 @@ def window_mask(
 
     Args:
         shape: the scores' shape, `(batch, [heads,] num_queries, num_keys)`.
-        back: how many keys before its own a query sees; None means all. Its own is seen too,
-            so the window that other libraries call 3 has `back=2`.
-        ahead: how many keys after its own; None means all.
+        window: how many keys up to its own a query sees, its own included; None means all.
+        ahead: how many keys after its own; None means all. A window to both sides, two keys
+            each, has `window=3` and `ahead=2`.
         device: where the mask is made; by default on the CPU, or where positions are.
-        query_positions, key_positions: as for `causal_mask`; `back` and `ahead` count them.
+        query_positions, key_positions: as for `causal_mask`; `window` and `ahead` count them.
 
     Returns:
         `(1 or batch, [1,] num_queries, num_keys)`.
 
     Raises:
-        TypeError, ValueError: `back` or `ahead` is neither None nor a whole number of at
-            least 0, or as for `causal_mask`.
+        TypeError, ValueError: `window` or `ahead` is neither None nor a whole number, of at
+            least 1 and 0, or as for `causal_mask`.
 
     Example:
-        >>> window_mask((1, 4, 4), back=1).int()[0]
+        >>> window_mask((1, 4, 4), window=2).int()[0]
         tensor([[1, 0, 0, 0],
                 [1, 1, 0, 0],
                 [0, 1, 1, 0],
@@ -98,12 +98,12 @@ def window_mask(
 
     Source: Beltagy, Peters and Cohan (2020), section 3.1.
     """
-    back, ahead = read_reach("back", back), read_reach("ahead", ahead)
+    window, ahead = read_reach("window", window, 1), read_reach("ahead", ahead)
     queries, keys = query_and_key_positions(
         "a window", shape, device, query_positions, key_positions
     )
     apart = keys - queries
-    return (apart >= -back) & (apart <= ahead)
+    return (apart > -window) & (apart <= ahead)
 
 
 def prefix_mask(
@@ -217,8 +217,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
         valid: booleans, False for padding and free slots, `(num_keys,)` or
             `(batch, num_keys)`.
         query_documents, key_documents: as for `document_mask`, both or none.
-        window: how many positions a query sees, its own included; None means all. (The
-            `back` of `window_mask` counts those before its own.)
+        window: how many positions a query sees, its own included; None means all.
         sinks: how many first positions each query sees besides.
 
     Returns:
@@ -245,8 +244,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
         raise TypeError("sinks must be a whole number, got None")
     sinks = read_reach("sinks", sinks)
     if window is not None:
-        check_size("window", window)
-        window = min(window, FARTHEST)
+        window = read_reach("window", window, 1)
     if (query_documents is None) != (key_documents is None):
         names = ["query_documents", "key_documents"]
         missing, given = names if query_documents is None else reversed(names)
@@ -258,7 +256,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     if valid is not None:
         of_keys = check_valid("valid", valid, shape, -1, device)
         valid = line_up(of_keys, of_keys, shape)[1]
-    return see_positions(
+    return visible_positions(
         queries,
         keys,
         valid=valid,
@@ -269,7 +267,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
     )
 
 
-def see_positions(  # noqa: PLR0913 - one argument for each part of the rule
+def visible_positions(  # noqa: PLR0913 - one argument for each part of the rule
     query_positions: Shaped[Tensor, "_ *ones queries one"],
     key_positions: Shaped[Tensor, "_ *ones one keys"],
     *,
@@ -299,13 +297,13 @@ def _given_documents(
     return given_positions(name, documents, shape, axis, device)
 
 
-def read_reach(name: str, reach: int | None) -> int:
-    """Refuse what is neither None nor a distance; None is `FARTHEST`, and none is further."""
+def read_reach(name: str, reach: int | None, least: int = 0) -> int:
+    """Refuse what is neither None nor a count of positions; None is `FARTHEST`, the most."""
     if reach is None:
         return FARTHEST
     see = see_recipe("window")
     if not is_whole(reach):
         raise TypeError(f"{name} must be a whole number or None, got {describe_value(reach)}{see}")
-    if reach < 0:
-        raise ValueError(f"{name} must be at least 0, got {reach}{see}")
+    if reach < least:
+        raise ValueError(f"{name} must be at least {least}, got {reach}{see}")
     return min(reach, FARTHEST)

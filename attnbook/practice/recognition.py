@@ -135,7 +135,7 @@ SAMPLES = {
         lambda: (halves(1, 2, 3, 6), lengths(0, 3, 7)),
         "example head position component",
     ),
-    "window-mask": Sample("window-mask", lambda: (4, 6, 2), "query key"),
+    "window-mask": Sample("window-mask", lambda: (4, 6, 3), "query key"),
     "layer-norm": Sample(
         "layer-norm-by-hand", lambda: ([2.0, -1.0, 0.5, 4.0, 1.5], 0.5), "component"
     ),

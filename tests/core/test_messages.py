@@ -43,7 +43,7 @@ GOOD = {
     "start_mask": {"starts": PER_EXAMPLE, "shape": SHAPE},
     "prefix_mask": {"prefix_lens": PER_EXAMPLE, "shape": SHAPE},
     "document_mask": {"documents": torch.arange(7), "shape": SHAPE},
-    "window_mask": {"shape": SHAPE, "back": 2, "ahead": 0},
+    "window_mask": {"shape": SHAPE, "window": 3, "ahead": 0},
     "position_mask": {
         "query_positions": torch.arange(3),
         "key_positions": torch.arange(7),
@@ -80,7 +80,7 @@ OTHERS = {
     "MaskRules": (
         interop.MaskRules,
         {"num_queries": 3, "num_keys": 7, "valid_len": 2, "start": 0, "causal": "last"}
-        | {"back": 2, "ahead": 0, "documents": (0,) * 7, "prefix": None, "table": None},
+        | {"window": 3, "ahead": 0, "documents": (0,) * 7, "prefix": None, "table": None},
     ),
     "heatmap": (heatmap, {"weights": ones(3, 7)}),
 }

@@ -210,7 +210,7 @@ TAKE_POSITIONS = {
     "rotary": lambda p: rotary_encoding(VECTORS, p),
     "causal": lambda p: causal_mask(SHAPE, query_positions=p, key_positions=AT),
     "causal, of keys": lambda p: causal_mask(SHAPE, query_positions=AT, key_positions=p),
-    "window": lambda p: window_mask(SHAPE, 1, query_positions=p, key_positions=AT),
+    "window": lambda p: window_mask(SHAPE, 2, query_positions=p, key_positions=AT),
     "position": lambda p: position_mask(AT, p, SHAPE),
     "layer": lambda p: LAYER(VECTORS, VECTORS, VECTORS, positions=p, causal=True),
     "layer, of keys": lambda p: LAYER(*[VECTORS] * 3, positions=AT, key_positions=p),

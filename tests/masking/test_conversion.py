@@ -103,7 +103,7 @@ def of_an_encoder(rules):
 
 def of_rows(rules):
     """The rules that an attention_mask of two axes can express."""
-    left_out = dict.fromkeys(["back", "ahead", "documents", "prefix", "table"])
+    left_out = dict.fromkeys(["window", "ahead", "documents", "prefix", "table"])
     return replace(rules, causal=rules.causal and "last", **left_out)
 
 

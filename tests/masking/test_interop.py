@@ -28,7 +28,7 @@ from attnbook.masking.interop import (
 from tests.masking.mask_rules import ALONE, EVERY, JOINS
 
 BATCH, HEADS, SIZE, WIDTH = 2, 3, 5, 12
-NO_LIMIT = MaskRules(5, 7, start=1, back=sys.maxsize, ahead=2**64)
+NO_LIMIT = MaskRules(5, 7, start=1, window=sys.maxsize, ahead=2**64)
 
 
 def numbers(*shape, seed=3, dtype=torch.float64):
@@ -79,7 +79,7 @@ def close(left, right, case):
 # The rules, pair by pair
 
 
-def sees(rules, query, key):
+def is_visible(rules, query, key):
     """Whether a query sees a key, in plain Python without attnbook."""
     own = query + rules.num_keys - rules.num_queries
     rules_show = [
@@ -87,7 +87,7 @@ def sees(rules, query, key):
         rules.start is None or key >= rules.start,
         rules.causal != "last" or key <= own,
         rules.causal != "first" or key <= query,
-        rules.back is None or own - key <= rules.back,
+        rules.window is None or own - key < rules.window,
         rules.ahead is None or key - own <= rules.ahead,
         rules.documents is None or rules.documents[own] == rules.documents[key],
         rules.prefix is None or key < rules.prefix or key <= own,
@@ -96,14 +96,14 @@ def sees(rules, query, key):
     return all(rules_show)
 
 
-def seen(rules):
+def visible_pairs(rules):
     keys = range(rules.num_keys)
-    return torch.tensor([[sees(rules, i, j) for j in keys] for i in range(rules.num_queries)])
+    return torch.tensor([[is_visible(rules, i, j) for j in keys] for i in range(rules.num_queries)])
 
 
 def test_the_mask_agrees_with_the_rules_for_each_pair():
     for rules in [*EVERY, NO_LIMIT]:
-        assert torch.equal(rules.visible(), seen(rules)), rules
+        assert torch.equal(rules.visible(), visible_pairs(rules)), rules
 
 
 # Each library on the same tensors
@@ -152,7 +152,7 @@ def test_a_library_gives_our_output_and_zeros_in_empty_rows(library, sample):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_an_added_mask_works_for_queries_of_narrow_dtypes(dtype):
-    rules = MaskRules(40, 40, causal="last", back=9)  # more keys than a register holds
+    rules = MaskRules(40, 40, causal="last", window=10)  # more keys than a register holds
     qkv = qkv_for(rules, dtype)
     output = sdpa(*qkv, **for_sdpa_float(rules))
     torch.testing.assert_close(output, sdpa(*qkv, **for_sdpa(rules)))
@@ -163,9 +163,9 @@ def test_sdpa_gets_is_causal_only_where_it_is_the_same_mask():
         arguments = for_sdpa(rules)
         triangle = torch.ones(rules.num_queries, rules.num_keys).tril().bool()
         if "is_causal" in arguments:
-            assert torch.equal(seen(rules), triangle), rules
+            assert torch.equal(visible_pairs(rules), triangle), rules
         assert ("attn_mask" in arguments) == (
-            not torch.equal(seen(rules), triangle) and not seen(rules).all()
+            not torch.equal(visible_pairs(rules), triangle) and not visible_pairs(rules).all()
         )
     assert for_sdpa(ALONE["causal"]) == {"is_causal": True}
     assert for_sdpa(ALONE["causal, one query"]) == {}
@@ -260,7 +260,7 @@ def test_a_mask_mod_agrees_with_the_rules_for_each_pair(device, sample):
     for rules in [*sample, NO_LIMIT]:
         mask_mod = for_flex_attention(rules, device)
         mask = create_mask(mask_mod, None, None, rules.num_queries, rules.num_keys, device)
-        assert torch.equal(mask[0, 0].cpu(), seen(rules)), rules
+        assert torch.equal(mask[0, 0].cpu(), visible_pairs(rules)), rules
 
 
 # Common mistakes that raise no error
@@ -276,7 +276,9 @@ def test_is_causal_shows_one_query_only_the_first_of_six_keys():
 @pytest.mark.parametrize("right", [True, False])
 def test_multihead_attention_takes_masks_with_the_heads_of_an_example_next_to_each_other(right):
     mine, theirs = both_layers()
-    masks = torch.stack([MaskRules(5, 5, causal="last").visible(), seen(MaskRules(5, 5, back=1))])
+    masks = torch.stack(
+        [MaskRules(5, 5, causal="last").visible(), visible_pairs(MaskRules(5, 5, window=2))]
+    )
     each = masks.repeat_interleave(HEADS, dim=0) if right else masks.repeat(HEADS, 1, 1)
     inputs = (numbers(BATCH, 5, WIDTH),) * 3
     found, _ = theirs(*inputs, attn_mask=~each, need_weights=False)
@@ -301,7 +303,7 @@ IMPOSSIBLE = [
     ({"valid_len": 8}, r"valid_len must lie in \[0, num_keys=7\], got 8"),
     ({"causal": True}, "causal must be 'last', 'first' or None, got True"),
     ({"causal": "last", "prefix": 2}, "causal must be None .*, got 'last', prefix=2"),
-    ({"back": -1}, "back must be at least 0, got -1"),
+    ({"window": 0}, "window must be at least 1, got 0"),
     ({"table": ((True,) * 7,) * 3}, "table must be 5 or 1 rows of 7 booleans, got "),
     ({"num_queries": 9, "causal": "last"}, "causal must have a key for each query"),
 ]
@@ -327,7 +329,7 @@ def test_impossible_rules_are_refused(error, rules, message):
 def test_an_encoder_layer_refuses_fewer_queries_than_keys():
     message = "num_keys=7 in an encoder, where each token is a query and a key, got 5"
     with pytest.raises(ValueError, match=message):
-        for_encoder_layer(ALONE["back"])
+        for_encoder_layer(ALONE["window"])
 
 
 # What an attention_mask of `transformers` holds; the models are in test_interop_transformers.py
@@ -344,8 +346,8 @@ def test_an_attention_mask_of_two_axes_hides_padding():
 @pytest.mark.parametrize(
     ("name", "rule", "message"),
     [
-        ("back", "back", "got 2: set a model's sliding_window, 3 for back=2"),
-        ("ahead", "ahead", "got 1: set a model's sliding_window, 2 for back=ahead=2"),
+        ("window", "window", "got 3: set a model's sliding_window, the same number"),
+        ("ahead", "ahead", "got 1: set a model's sliding_window, 2 for window=3, ahead=2"),
         ("documents", "documents", r"got \(4, 4, 4, 1, 1, 9, ...\): pass position_ids that"),
         ("prefix", "prefix", "got 3: pass a mask of four axes, 0 and -inf"),
         ("table", "table", r"got \(\(True.*: pass a mask of four axes, 0 and -inf"),

@@ -129,14 +129,14 @@ def test_the_mask_of_a_models_layers_is_converted_to_what_the_rules_show(name, i
 # What two axes cannot express
 
 
-def test_a_sliding_window_of_3_is_two_keys_back():
-    rules = MaskRules(KEYS, KEYS, causal="last", back=2)
+def test_a_sliding_window_of_3_is_our_window_of_3():
+    rules = MaskRules(KEYS, KEYS, causal="last", window=3)
     for weights in weights_of("Mistral", options={"sliding_window": 3, "num_key_value_heads": 2}):
         assert torch.equal(visible_in(weights), rules.visible())
 
 
-def test_a_window_of_4_to_both_sides_is_two_keys_back_and_two_ahead():
-    near = MaskRules(KEYS, KEYS, back=2, ahead=2).visible()
+def test_a_local_attention_of_4_is_two_keys_before_and_two_ahead():
+    near = MaskRules(KEYS, KEYS, window=3, ahead=2).visible()
     ends = dict.fromkeys(["cls_token_id", "sep_token_id"], 0)
     found = weights_of("ModernBert", options={"local_attention": 4, "num_hidden_layers": 3, **ends})
     assert [torch.equal(visible_in(weights), near) for weights in found] == [False, True, True]
@@ -161,7 +161,7 @@ def test_packed_documents_leak_where_a_model_caches_keys_or_gets_a_mask(name):
 
 @pytest.mark.parametrize("name", DECODERS)
 def test_booleans_of_four_axes_are_added_as_0_and_1_by_the_formula(name):
-    table = MaskRules(KEYS, KEYS, prefix=4, back=3)
+    table = MaskRules(KEYS, KEYS, prefix=4, window=4)
     booleans = table.visible()[None, None]
     for weights in weights_of(name, attention_mask=booleans):
         assert visible_in(weights).all()

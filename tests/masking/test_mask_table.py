@@ -68,7 +68,7 @@ def test_the_table_names_every_function_and_no_other():
 RULES = {
     "padding": [{"valid_len": 4}, {"start": 2}],
     "order": [{"causal": "last"}, {"causal": "first"}],
-    "window, documents": [{"back": 2}, {"documents": (0, 0, 0, 1, 1, 1)}],
+    "window, documents": [{"window": 3}, {"documents": (0, 0, 0, 1, 1, 1)}],
 }
 WITH_ARGUMENTS = [name for name in TABLE if name not in ("`flex_attention`", "`transformers`")]
 

@@ -30,12 +30,12 @@ def shapes(draw, ordered=True):
     return batch, *heads, queries, keys
 
 
-def by_pairs(shape, sees):
+def by_pairs(shape, is_visible):
     """Ask, for each example and pair of positions, whether the query may see the key."""
     batch, *heads, queries, keys = shape
     mask = torch.zeros(batch, queries, keys, dtype=torch.bool)
     for example, query, key in itertools.product(range(batch), range(queries), range(keys)):
-        mask[example, query, key] = sees(example, keys - queries + query, key)
+        mask[example, query, key] = is_visible(example, keys - queries + query, key)
     return mask[:, None].expand(shape) if heads else mask
 
 
@@ -54,13 +54,13 @@ def test_a_start_mask_agrees_with_a_loop(data):
 @given(st.data())
 def test_a_window_mask_agrees_with_a_loop(data):
     shape = data.draw(shapes())
-    back, ahead = (data.draw(st.none() | st.integers(0, 4)) for _ in range(2))
+    window, ahead = (data.draw(st.none() | st.integers(least, 5)) for least in (1, 0))
 
-    def sees(_, query, key):
-        return (back is None or query - key <= back) and (ahead is None or key - query <= ahead)
+    def near(_, query, key):
+        return (window is None or query - key < window) and (ahead is None or key - query <= ahead)
 
-    mask = window_mask(shape, back, ahead)
-    assert torch.equal(mask.expand(shape), by_pairs(shape, sees))
+    mask = window_mask(shape, window, ahead)
+    assert torch.equal(mask.expand(shape), by_pairs(shape, near))
     assert mask.shape == (1,) * (len(shape) - 2) + shape[-2:]
 
 
@@ -110,8 +110,7 @@ HUGE = st.sampled_from([sys.maxsize, 2**63, 2**64])  # what people write for "no
 def test_masks_of_given_positions_agree_with_a_loop(data):
     shape = data.draw(shapes(ordered=False))
     (q, k), (of_queries, of_keys) = data.draw(rows(shape, 9))
-    back, ahead = (data.draw(st.none() | st.integers(0, 4) | HUGE) for _ in range(2))
-    window = data.draw(st.none() | st.integers(1, 5) | HUGE)
+    window, ahead = (data.draw(st.none() | st.integers(least, 5) | HUGE) for least in (1, 0))
     sinks = data.draw(st.integers(0, 3) | HUGE)
     (dq, dk), (documents_q, documents_k) = data.draw(rows(shape, 2))
     valid = [[data.draw(st.booleans()) for _ in range(shape[-1])] for _ in range(shape[0])]
@@ -120,14 +119,16 @@ def test_masks_of_given_positions_agree_with_a_loop(data):
     def apart(example, query, key):
         return of_keys[example][key] - of_queries[example][query - first]
 
+    def within(*pair):
+        return window is None or apart(*pair) > -window
+
     def near(*pair):
-        return (back is None or apart(*pair) >= -back) and (ahead is None or apart(*pair) <= ahead)
+        return within(*pair) and (ahead is None or apart(*pair) <= ahead)
 
     def all_rules(example, query, key):
-        within = window is None or apart(example, query, key) > -window
         return (
             apart(example, query, key) <= 0
-            and (within or of_keys[example][key] < sinks)
+            and (within(example, query, key) or of_keys[example][key] < sinks)
             and documents_q[example][query - first] == documents_k[example][key]
             and valid[example][key]
         )
@@ -135,7 +136,7 @@ def test_masks_of_given_positions_agree_with_a_loop(data):
     positions = {"query_positions": q, "key_positions": k}
     causal = causal_mask(shape, **positions)
     assert torch.equal(causal.expand(shape), by_pairs(shape, lambda *pair: apart(*pair) <= 0))
-    window_of_ones_own = window_mask(shape, back, ahead, **positions)
+    window_of_ones_own = window_mask(shape, window, ahead, **positions)
     assert torch.equal(window_of_ones_own.expand(shape), by_pairs(shape, near))
     documents = {"query_documents": dq.long(), "key_documents": dk.long()}
     rule = {"valid": torch.tensor(valid), "window": window, "sinks": sinks} | documents
@@ -153,11 +154,11 @@ lens = torch.tensor
     [
         (
             window_mask,
-            ((1, 3, 3), -1),
+            ((1, 3, 3), 0),
             ValueError,
-            'back must be at least 0, got -1; see: recipes, "window"$',
+            'window must be at least 1, got 0; see: recipes, "window"$',
         ),
-        (window_mask, ((1, 3, 3), 1.0), TypeError, "back must be a whole number or None"),
+        (window_mask, ((1, 3, 3), 1.0), TypeError, "window must be a whole number or None"),
         (window_mask, ((1, 3, 2), 1), ValueError, 'a window must have a key for .*, "window"$'),
         (window_mask, ((3, 3), 1), ValueError, "shape must be .*, got 2 axes"),
         (start_mask, ([1], (1, 1, 3)), TypeError, "starts must be a tensor of whole numbers"),

@@ -122,7 +122,7 @@ def by_window_mask(window_mask):
     """Our window goes back only; theirs goes both ways, as ours and its transpose do."""
 
     def sliding_window_attention(queries, keys, values, window_size):
-        back = window_mask(queries.shape[1], keys.shape[1], window_size).bool()
+        back = window_mask(queries.shape[1], keys.shape[1], window_size + 1).bool()
         return scaled_dot_product_attention(queries, keys, values, back | back.T)
 
     return sliding_window_attention

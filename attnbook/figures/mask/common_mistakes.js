@@ -1,31 +1,31 @@
 // Common mistakes with masks, computed from the right rules. Pure functions.
-/** @import { Mask, Part, Rules, Sees, CommonMistake } from "./types" */
+/** @import { Mask, Part, Rules, IsVisible, CommonMistake } from "./types" */
 import { fill } from "../shared/messages.js";
 import { collectFromForms, FORMS, gapOf, NOTHING } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { countDifferences, maskFrom, partsOf, simplifyRules, visibleOf } from "./rules.js";
 
-/** All rules at once. @param {Part[]} parts @returns {Sees} */
-const every = (parts) => (q, k) => parts.every(({ sees }) => sees(q, k));
+/** All rules at once. @param {Part[]} parts @returns {IsVisible} */
+const every = (parts) => (q, k) => parts.every(({ isVisible }) => isVisible(q, k));
 
 /** Mistakes with any mask: inverted, counted from the other end, transposed, joined by "or". @param {Rules} rules @returns {CommonMistake[]} */
 function generalMistakes(rules) {
   const [parts, gap] = [partsOf(rules), gapOf(rules)];
   const all = every(parts);
-  /** @type {[string, Sees][]} */
+  /** @type {[string, IsVisible][]} */
   const found = [[TEXT.mistake_inverted, (q, k) => !all(q, k)]];
   found.push([TEXT.mistake_own_key_hidden, (q, k) => all(q, k) && q !== k]);
   if (gap) found.push([TEXT.mistake_top_left, (q, k) => all(q - gap, k)]);
   else found.push([TEXT.mistake_transposed, (q, k) => all(k, q)]);
   if (parts.length > 1) {
-    found.push([TEXT.mistake_or, (q, k) => parts.some(({ sees }) => sees(q, k))]);
+    found.push([TEXT.mistake_or, (q, k) => parts.some(({ isVisible }) => isVisible(q, k))]);
     for (const part of parts) {
       const missing = fill(TEXT.mistake_rule_missing, { rule: part.name });
       const message = part.name === "documents" ? TEXT.mistake_documents_missing : missing;
       found.push([message, every(parts.filter((other) => other !== part))]);
     }
   }
-  return found.map(([message, sees]) => ({ message, mask: maskFrom(rules, sees) }));
+  return found.map(([message, isVisible]) => ({ message, mask: maskFrom(rules, isVisible) }));
 }
 
 /** The mistakes whose masks differ from the right mask and show at least one pair. @param {Rules} wanted @returns {CommonMistake[]} */
@@ -47,9 +47,9 @@ function plainRules({ num_keys }) {
   return [
     [TEXT.name_causal_last, { causal: "last" }],
     [TEXT.name_causal_first, { causal: "first" }],
-    [TEXT.name_own_key, { back: 0, ahead: 0 }],
-    ...each((n) => [fill(TEXT.name_window, { keys: n + 1, back: n }), { back: n, ahead: 0 }]),
-    ...each((n) => [fill(TEXT.name_window_both, { number: n }), { back: n, ahead: n }]),
+    [TEXT.name_own_key, { window: 1, ahead: 0 }],
+    ...each((n) => [fill(TEXT.name_window, { number: n + 1 }), { window: n + 1, ahead: 0 }]),
+    ...each((n) => [fill(TEXT.name_window_both, { window: n + 1, ahead: n }), { window: n + 1, ahead: n }]),
     ...each((n) => [fill(TEXT.name_right_padding, { number: n }), { valid_len: n }]),
     ...each((n) => [fill(TEXT.name_left_padding, { number: n }), { start: n }]),
     ...each((n) => [fill(TEXT.name_prefix, { number: n }), { prefix: n }]),

@@ -64,12 +64,13 @@ function sizes(model, set) {
 /** A slider for each number of a group's forms; at one end of its range there is no rule. @param {Model<Traits>} model @param {Set} set @param {Group} group */
 function limits(model, set, group) {
   return formsIn(group).flatMap(({ fields, off = "", isOffAtZero }) =>
-    /** @type {"back"[]} */ (fields).map((name) => {
+    /** @type {("window" | "ahead")[]} */ (fields).map((name) => {
+      const least = name === "window" ? 1 : 0; // a window counts the query's own key
       const mostOf = (/** @type {Rules} */ rules) => Math.max(rules.num_keys, rules[name] ?? 0);
       const endOf = (/** @type {Rules} */ rules) => (isOffAtZero ? 0 : mostOf(rules));
       return number(
         name,
-        (rules) => [0, mostOf(rules), rules[name] ?? endOf(rules), rules[name] === null ? off : String(rules[name])],
+        (rules) => [least, mostOf(rules), rules[name] ?? endOf(rules), String(rules[name] ?? off)],
         (value) => set({ [name]: value === endOf(rulesOf(model)) ? null : value }),
       );
     }),

@@ -45,8 +45,8 @@ function drawMask(context) {
   const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : model.get("main"));
   const maps = make("div", { class: "mask-maps" }, ...(target ? [target.element] : []), map.element);
   const results = make("div", { class: "mask-results" }, answer.element, ...(goal ? [verdict] : []), empty);
-  const seen = make("div", {}, maps, legend.element, results);
-  const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), seen);
+  const right = make("div", {}, maps, legend.element, results);
+  const top = make("div", { class: "mask-top" }, make("div", { class: "mask-controls" }, ...first), right);
   const [codeFirst, codeLater] = [asksCode, !asksCode].map((here) => (here && code ? [code.element] : []));
   const body = make("div", {}, ...codeFirst, top, folds(...more, ...codeLater, table.element));
   const paint = () => {

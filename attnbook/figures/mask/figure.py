@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 TEXT = Messages(__file__)
 MOST = 32  # queries and keys: with more, the cells are too small
 SIZES = ("num_queries", "num_keys")
-RULES = (*SIZES, "valid_len", "start", "back", "ahead", "prefix", "causal", "documents")
+RULES = (*SIZES, "valid_len", "start", "window", "ahead", "prefix", "causal", "documents")
 GROUPS = ("sizes", "padding", "order", "window", "documents", "predicate", "code")
 # The arguments that set the rules of a group.
 SET_BY = {
     "padding": ("valid_len", "start"),
     "order": ("causal", "prefix"),
-    "window": ("back", "ahead"),
+    "window": ("window", "ahead"),
     "documents": ("documents",),
     "predicate": ("written",),
 }
@@ -41,7 +41,7 @@ class MaskFigure(Figure):
 
     Args:
         num_queries, num_keys: 1 to 32 each, no more queries than keys.
-        valid_len, start, causal, back, ahead, documents, prefix: the rules to begin with, as
+        valid_len, start, causal, window, ahead, documents, prefix: the rules to begin with, as
             in `attnbook.masking.interop.MaskRules`.
         goal: a mask of these sizes for the reader to make. The figure shows it, and says how
             many pairs differ and which common mistake explains them.
@@ -66,7 +66,7 @@ class MaskFigure(Figure):
 
     Example:
         >>> from attnbook.figures import MaskFigure
-        >>> MaskFigure(num_queries=3, num_keys=3, causal="last", back=1).visible
+        >>> MaskFigure(num_queries=3, num_keys=3, causal="last", window=2).visible
         tensor([[ True, False, False],
                 [ True,  True, False],
                 [False,  True,  True]])
@@ -82,7 +82,7 @@ class MaskFigure(Figure):
     valid_len = traitlets.Int(None, allow_none=True).tag(sync=True)
     start = traitlets.Int(None, allow_none=True).tag(sync=True)
     causal = traitlets.Unicode(None, allow_none=True).tag(sync=True)
-    back = traitlets.Int(None, allow_none=True).tag(sync=True)
+    window = traitlets.Int(None, allow_none=True).tag(sync=True)
     ahead = traitlets.Int(None, allow_none=True).tag(sync=True)
     documents: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     prefix = traitlets.Int(None, allow_none=True).tag(sync=True)
@@ -104,7 +104,7 @@ class MaskFigure(Figure):
         valid_len: int | None = None,
         start: int | None = None,
         causal: str | None = None,
-        back: int | None = None,
+        window: int | None = None,
         ahead: int | None = None,
         documents: Sequence[int] | None = None,
         prefix: int | None = None,
@@ -121,7 +121,7 @@ class MaskFigure(Figure):
             "valid_len": valid_len,
             "start": start,
             "causal": causal,
-            "back": back,
+            "window": window,
             "ahead": ahead,
             "documents": _as_list(documents),
             "prefix": prefix,
@@ -262,7 +262,7 @@ def _draw_mask(mask: list[list[bool]]) -> list[str]:
         TEXT(
             "query_in_text",
             query=f"{q:>2}",
-            keys=" ".join("●" if sees else "·" for sees in row),
+            keys=" ".join("●" if visible else "·" for visible in row),
             count=sum(row),
         )
         for q, row in enumerate(mask, first)

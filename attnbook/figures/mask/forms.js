@@ -8,7 +8,7 @@ export const NOTHING = {
   valid_len: /** @type {number | null} */ (null),
   start: /** @type {number | null} */ (null),
   causal: /** @type {Causal} */ (null),
-  back: /** @type {number | null} */ (null),
+  window: /** @type {number | null} */ (null),
   ahead: /** @type {number | null} */ (null),
   documents: /** @type {number[] | null} */ (null),
   prefix: /** @type {number | null} */ (null),
@@ -28,34 +28,34 @@ export const minus = (number) => (number ? ` - ${number}` : "");
 /** @type {Record<Form["name"], Omit<Form, "name" | "fields"> & Partial<Form>>} */
 const BY_NAME = {
   window: {
-    fields: ["back", "ahead"],
+    fields: ["window", "ahead"],
     group: "window",
-    sees: (q, k, { back, ahead }) => (back === null || k >= q - back) && (ahead === null || k <= q + ahead),
-    terms: ({ back, ahead }) => [
-      ...(back === null ? [] : [{ text: `k >= q${minus(back)}` }]),
+    isVisible: (q, k, { window, ahead }) => (window === null || k > q - window) && (ahead === null || k <= q + ahead),
+    terms: ({ window, ahead }) => [
+      ...(window === null ? [] : [{ text: `k > q - ${window}` }]),
       ...(ahead === null ? [] : [{ text: `k <= q${plus(ahead)}` }]),
     ],
-    ours: ({ back, ahead }) => ({
-      call: `window_mask(shape, back=${back ?? "None"}${ahead === 0 ? "" : `, ahead=${ahead ?? "None"}`})`,
+    ours: ({ window, ahead }) => ({
+      call: `window_mask(shape, window=${window ?? "None"}${ahead === 0 ? "" : `, ahead=${ahead ?? "None"}`})`,
     }),
     off: TEXT.no_limit,
-    mistakes({ back, ahead }) {
+    mistakes({ window, ahead }) {
       /** @type {Mistake[]} */
       const found = [];
-      if (back !== null) {
-        const numbers = { back, keys: back + 1 };
-        found.push([fill(TEXT.mistake_back_too_large, numbers), { back: back + 1 }]);
-        if (back) found.push([fill(TEXT.mistake_back_too_small, numbers), { back: back - 1 }]);
+      const before = Number(window) - 1;
+      if (window !== null) {
+        found.push([fill(TEXT.mistake_window_too_large, { window, before }), { window: window + 1 }]);
+        if (before) found.push([fill(TEXT.mistake_window_too_small, { window, before }), { window: before }]);
       }
       if (ahead !== null) found.push([fill(TEXT.mistake_ahead_too_large, { ahead }), { ahead: ahead + 1 }]);
       if (ahead) found.push([fill(TEXT.mistake_ahead_too_small, { ahead }), { ahead: ahead - 1 }]);
-      if (back && ahead === 0) found.push([TEXT.mistake_ahead_like_back, { ahead: back }]);
+      if (before > 0 && ahead === 0) found.push([TEXT.mistake_both_sides, { ahead: before }]);
       return found;
     },
   },
   start: {
     group: "padding",
-    sees: (_, k, { start }) => k >= start,
+    isVisible: (_, k, { start }) => k >= start,
     terms: ({ start }) => [{ text: `k >= ${start}` }],
     ours: ({ start }) => ({ call: `start_mask(torch.tensor([${start}]), shape)` }),
     off: TEXT.first_key,
@@ -70,7 +70,7 @@ const BY_NAME = {
   },
   valid_len: {
     group: "padding",
-    sees: (_, k, { valid_len }) => k < valid_len,
+    isVisible: (_, k, { valid_len }) => k < valid_len,
     terms: ({ valid_len }) => [{ text: `k < ${valid_len}` }],
     ours: ({ valid_len }) => ({ argument: `valid_lens=torch.tensor([${valid_len}])` }),
     off: TEXT.all_keys,
@@ -83,7 +83,7 @@ const BY_NAME = {
   },
   causal: {
     group: "order",
-    sees: (q, k, rules) => k <= q - orderGap(rules),
+    isVisible: (q, k, rules) => k <= q - orderGap(rules),
     terms: (rules) => [{ text: `k <= q${minus(orderGap(rules))}` }],
     ours({ causal, num_queries, num_keys }) {
       if (causal === "last") return { argument: "causal=True" };
@@ -99,7 +99,7 @@ const BY_NAME = {
   },
   prefix: {
     group: "order",
-    sees: (q, k, { prefix }) => k <= q || k < prefix,
+    isVisible: (q, k, { prefix }) => k <= q || k < prefix,
     terms: ({ prefix }) => [{ text: `(k <= q) | (k < ${prefix})` }],
     ours: ({ prefix }) => ({ call: `prefix_mask(torch.tensor([${prefix}]), shape)` }),
     resize: ({ prefix }, num_keys) => ({ prefix: Math.min(prefix, num_keys) }),
@@ -111,7 +111,7 @@ const BY_NAME = {
   },
   documents: {
     group: "documents",
-    sees: (q, k, { documents }) => documents[q] === documents[k],
+    isVisible: (q, k, { documents }) => documents[q] === documents[k],
     terms: ({ documents }) => [
       { text: "d[q] == d[k]", needs: `d = torch.tensor([${documents.join(", ")}])  # the document of each key` },
     ],

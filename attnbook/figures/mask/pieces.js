@@ -77,8 +77,8 @@ export function pairsMap(title, onPoint) {
     make("div", { class: name, "aria-hidden": true }),
   );
   const position = make("small", { class: "position-title", text: TEXT.position, "aria-hidden": true });
-  const sees = make("small", { class: "sees-title", text: TEXT.sees, "aria-hidden": true });
-  map.element.append(position, positions, sees, counts);
+  const countTitle = make("small", { class: "count-title", text: TEXT.counts, "aria-hidden": true });
+  map.element.append(position, positions, countTitle, counts);
   const element = make("div", { class: "mask-map" }, ...(title ? [make("b", { text: title })] : []), map.element);
   /** @param {Rules} rules @param {Mask} mask @param {Pair} pair @param {Rules | null} other with which a reader compares these */
   const paint = (rules, mask, pair, other) => {
@@ -108,7 +108,7 @@ export function pairsMap(title, onPoint) {
     );
     paintNames(
       counts,
-      visibleCounts(mask).map((count) => String(count || TEXT.sees_nothing)),
+      visibleCounts(mask).map((count) => String(count || TEXT.none_visible)),
       focus,
       false,
     );
@@ -158,7 +158,7 @@ export function maskTable() {
     const names = Array.from({ length: keys }, (_, key) =>
       make("th", { scope: "col", text: fill(SHARED.key, { number: key }), "data-key": key }),
     );
-    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: TEXT.sees })), inText);
+    head.replaceChildren(make("tr", {}, make("td"), ...names, make("th", { scope: "col", text: TEXT.counts })), inText);
     const rows = Array.from({ length: queries }, (_, i) => {
       const cells = Array.from({ length: keys }, (__, key) => make("td", { "data-key": key }));
       const query = i + keys - queries;
@@ -182,7 +182,7 @@ export function maskTable() {
     const counts = visibleCounts(mask);
     mask.forEach((row, i) => {
       const { cells } = body.rows[i];
-      row.forEach((sees, k) => put(cells[k + 1], { text: sees ? "True" : "False", "data-value": sees }));
+      row.forEach((visible, k) => put(cells[k + 1], { text: visible ? "True" : "False", "data-value": visible }));
       put(cells[row.length + 1], { text: String(counts[i]), "data-value": counts[i] });
     });
   };

@@ -89,11 +89,11 @@ export function isVectorized(text) {
 export function programOf(text, { num_queries, num_keys, documents }) {
   return `num_queries, num_keys = ${num_queries}, ${num_keys}
 documents = ${documents ? `[${documents.join(", ")}]` : "[0] * num_keys"}
-sees = lambda q, k: (
+is_visible = lambda q, k: (
 ${text}
 )
 def rows():
-    return [[sees(q, k) for k in range(num_keys)] for q in range(num_keys - num_queries, num_keys)]
+    return [[is_visible(q, k) for k in range(num_keys)] for q in range(num_keys - num_queries, num_keys)]
 `;
 }
 

@@ -27,9 +27,10 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
     try:
         tree = NamedInversion().visit(ast.parse(f"lambda q, k: (\n{text}\n)", mode="eval"))
         code = compile(ast.fix_missing_locations(tree), "your rule", "eval")
-        sees = eval(code, names)  # noqa: S307 - the caller's own, in the caller's own Python
+        is_visible = eval(code, names)  # noqa: S307 - the caller's own, in the caller's own Python
         rows = [
-            [sees(q, k) for k in range(names["num_keys"])] for q in range(first, names["num_keys"])
+            [is_visible(q, k) for k in range(names["num_keys"])]
+            for q in range(first, names["num_keys"])
         ]
     except Exception as error:  # whatever the expression raises is reported
         return None, f"{type(error).__name__}: {getattr(error, 'msg', error)}"

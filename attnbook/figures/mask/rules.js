@@ -1,6 +1,6 @@
 // Which positions may attend to which, as `MaskRules` of attnbook/masking/interop.py. Pure functions.
 /** @import { Model } from "../shared/types" */
-/** @import { Mask, Pair, Part, Rules, Sees, Traits } from "./types" */
+/** @import { Mask, Pair, Part, Rules, IsVisible, Traits } from "./types" */
 import { joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
 import { collectFromForms, FIELDS, gapOf } from "./forms.js";
@@ -11,23 +11,23 @@ export function rulesOf(model) {
   return /** @type {any} */ (Object.fromEntries(FIELDS.map((name) => [name, model.get(name)])));
 }
 
-/** The mask of a function of two positions. @param {Rules} rules @param {Sees} sees @returns {Mask} */
-export function maskFrom(rules, sees) {
+/** The mask of a function of two positions. @param {Rules} rules @param {IsVisible} isVisible @returns {Mask} */
+export function maskFrom(rules, isVisible) {
   const gap = gapOf(rules);
   return Array.from({ length: rules.num_queries }, (_, i) =>
-    Array.from({ length: rules.num_keys }, (__, k) => sees(i + gap, k)),
+    Array.from({ length: rules.num_keys }, (__, k) => isVisible(i + gap, k)),
   );
 }
 
 /** Each rule that is set; a pair is visible if all of them allow it. @param {Rules} rules @returns {Part[]} */
 export function partsOf(rules) {
-  return collectFromForms(rules, ({ name, sees }, given) => ({ name, sees: (q, k) => sees(q, k, given) }));
+  return collectFromForms(rules, ({ name, isVisible }, set) => ({ name, isVisible: (q, k) => isVisible(q, k, set) }));
 }
 
 /** The mask of the rules. @param {Rules} rules @returns {Mask} */
 export function visibleOf(rules) {
   const parts = partsOf(rules);
-  return maskFrom(rules, (q, k) => parts.every(({ sees }) => sees(q, k)));
+  return maskFrom(rules, (q, k) => parts.every(({ isVisible }) => isVisible(q, k)));
 }
 
 /** The reader's own table, if it is one of these sizes. @param {Model<Traits>} model @returns {Mask | null} */
@@ -39,7 +39,7 @@ export function tableOf(model) {
 
 /** The pairs that are visible in both masks. @param {Mask} mask @param {Mask | null} other @returns {Mask} */
 export function intersection(mask, other) {
-  return other ? mask.map((row, i) => row.map((sees, k) => sees && other[i][k])) : mask;
+  return other ? mask.map((row, i) => row.map((visible, k) => visible && other[i][k])) : mask;
 }
 
 /** Each key's position in its own text, or null for left padding. @param {Rules} rules @returns {(number | null)[]} */
@@ -67,7 +67,7 @@ export function visibleCounts(mask) {
 
 /** In how many pairs two masks differ. @param {Mask} mask @param {Mask} other */
 export function countDifferences(mask, other) {
-  return mask.reduce((sum, row, i) => sum + row.filter((sees, k) => sees !== other[i][k]).length, 0);
+  return mask.reduce((sum, row, i) => sum + row.filter((visible, k) => visible !== other[i][k]).length, 0);
 }
 
 /** The rules without those that change nothing at these sizes; of equivalent rules one is used. @param {Rules} rules @returns {Rules} */
@@ -79,9 +79,9 @@ export function simplifyRules(rules) {
   if (found.causal === "first" && num_queries === num_keys) found.causal = "last";
   if (found.prefix === 0) [found.prefix, found.causal] = [null, "last"];
   if (found.documents?.every((one) => one === found.documents?.[0])) found.documents = null;
-  if (found.causal === "last" && found.back === null) found.ahead = null;
-  if (found.causal === "last" && found.back !== null) [found.causal, found.ahead] = [null, 0];
-  if (found.ahead === 0 && found.back === null && found.prefix === null && !found.causal)
+  if (found.causal === "last" && found.window === null) found.ahead = null;
+  if (found.causal === "last" && found.window !== null) [found.causal, found.ahead] = [null, 0];
+  if (found.ahead === 0 && found.window === null && found.prefix === null && !found.causal)
     [found.causal, found.ahead] = ["last", null];
   return found;
 }
@@ -121,12 +121,12 @@ export function describePair(rules, table, pair) {
   const [query, key] = [Number(pair.query), pair.key];
   const i = query - gapOf(rules);
   const row = intersection(visibleOf(rules), table)[i];
-  const seen = row.flatMap((sees, k) => (sees ? [k] : []));
-  const first = seen.length
-    ? fill(TEXT.query_sees, { count: seen.length, query, keys: joinRanges(seen) })
-    : fill(TEXT.query_sees_none, { query });
+  const visible = row.flatMap((isVisible, k) => (isVisible ? [k] : []));
+  const first = visible.length
+    ? fill(TEXT.visible_to_query, { count: visible.length, query, keys: joinRanges(visible) })
+    : fill(TEXT.none_visible_to_query, { query });
   if (key === null || row[key]) return first;
-  const hiding = partsOf(rules).flatMap(({ name, sees }) => (sees(query, key) ? [] : [TEXT.hiding[name]]));
+  const hiding = partsOf(rules).flatMap(({ name, isVisible }) => (isVisible(query, key) ? [] : [TEXT.hiding[name]]));
   if (table && !table[i][key]) hiding.push(TEXT.hiding.own);
   return `${first} ${fill(TEXT.key_hidden, { key, rules: joinWithAnd(hiding) })}`;
 }

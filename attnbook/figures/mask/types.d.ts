@@ -6,8 +6,8 @@ import type TEXT from "./messages.json";
 /** True = visible: a row for each query, a column for each key. */
 export type Mask = boolean[][];
 
-/** Whether a query at position `q` sees the key at position `k`. */
-export type Sees = (q: number, k: number) => boolean;
+/** Whether the key at position `k` is visible to the query at position `q`. */
+export type IsVisible = (q: number, k: number) => boolean;
 
 /** From which end causal order counts. */
 export type Causal = "last" | "first" | null;
@@ -21,7 +21,7 @@ export interface Rules extends Fields {
 }
 
 /** Rules of which a form's field is set; a window may have one of its two. */
-export type FormRules = Rules & { [F in Exclude<keyof Fields, "back" | "ahead">]: NonNullable<Fields[F]> };
+export type FormRules = Rules & { [F in Exclude<keyof Fields, "window" | "ahead">]: NonNullable<Fields[F]> };
 
 /** A rule for tensors: an expression, and a line that it needs. */
 export interface Rule {
@@ -37,7 +37,7 @@ export interface Form {
   name: Exclude<keyof typeof TEXT.hiding, "own">;
   fields: (keyof Fields)[];
   group: Group;
-  sees: (q: number, k: number, rules: FormRules) => boolean;
+  isVisible: (q: number, k: number, rules: FormRules) => boolean;
   terms: (rules: FormRules) => Rule[];
   /** In this book: an argument of the layers, a call that makes a mask, or another mask. */
   ours: (rules: FormRules) => { argument?: string; call?: string; mask?: string };
@@ -50,7 +50,7 @@ export interface Form {
 }
 
 /** One form that is set, by its name. */
-export type Part = Pick<Form, "name"> & { sees: Sees };
+export type Part = Pick<Form, "name"> & { isVisible: IsVisible };
 
 /** The pair that the reader points at: a query and a key by their positions; null without one. */
 export interface Pair {

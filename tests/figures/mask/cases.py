@@ -40,7 +40,7 @@ BY_TABLE = [
 ]
 # The largest figure.
 MOST = MaskRules(
-    *(30, 32), valid_len=31, start=1, back=20, ahead=9, prefix=12, documents=(0,) * 15 + (1,) * 17
+    *(30, 32), valid_len=31, start=1, window=21, ahead=9, prefix=12, documents=(0,) * 15 + (1,) * 17
 )
 RULE_TEXTS = [*ON_TENSORS, *BY_TABLE, ""]
 
@@ -82,10 +82,10 @@ def execute_snippet(library: str, code: str, rules: dict[str, Any]) -> Tensor:
         # Eager flex_attention warns once that it is slow; on the CPU there is no other.
         warnings.filterwarnings("ignore", message="flex_attention called without torch.compile")
         exec(compile(code, library, "exec"), names)  # noqa: S102 - what the figure offers to copy
-    seen = names["weights"] if library == "multihead" else names["output"]
+    weights = names["weights"] if library == "multihead" else names["output"]
     if library == "encoder":
-        seen = seen - names["inputs"]  # the residual connection
-    return seen[0].nan_to_num(0) != 0  # rows that see nothing are NaN in nn.MultiheadAttention
+        weights = weights - names["inputs"]  # the residual connection
+    return weights[0].nan_to_num(0) != 0  # rows that see nothing are NaN in nn.MultiheadAttention
 
 
 def make_tensors(num_queries: int, num_keys: int) -> dict[str, Any]:

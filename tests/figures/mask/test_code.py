@@ -96,7 +96,7 @@ FUNCTION = "F.scaled_dot_product_attention(queries, keys, values"
 SHORTEST = [  # the end of a line for each, with the reader's own rule where there is one
     ("attnbook", MaskRules(6, 6), "", "\noutput = layer(queries, keys, values)\n"),
     ("attnbook", LAST, "", "\noutput = layer(queries, keys, values, causal=True)\n"),
-    ("attnbook", MaskRules(6, 6, causal="last", back=2), "", "window_mask(shape, back=2)  #"),
+    ("attnbook", MaskRules(6, 6, causal="last", window=3), "", "window_mask(shape, window=3)  #"),
     ("sdpa", LAST, "", f"{FUNCTION}, is_causal=True)\n"),
     ("sdpa", MaskRules(2, 6, causal="last"), "", f"{FUNCTION}, attn_mask=mask)\n"),
     ("sdpa", MaskRules(2, 6, causal="first"), "", f"{FUNCTION}, is_causal=True)\n"),

@@ -39,7 +39,7 @@ RULES_BY_WORDS = {
     "valid_len": ["valid_len"],
     "start": ["start"],
     "causal order": ["causal", "prefix"],
-    "the window": ["back", "ahead"],
+    "the window": ["window", "ahead"],
     "the documents": ["documents"],
 }
 
@@ -59,13 +59,13 @@ def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, shown):
     for one, page in list(zip(settings, shown, strict=True))[::4]:
         rules, table = one["rules"], one["own"] and one["own"]["table"]
         masks = {words: visible_by(rules, names) for words, names in RULES_BY_WORDS.items()}
-        for row, (seen, sentences) in enumerate(zip(one["visible"], page["pairs"], strict=True)):
+        for row, (visible, sentences) in enumerate(zip(one["visible"], page["pairs"], strict=True)):
             query = row + rules["num_keys"] - rules["num_queries"]
             first = sentences[0].removeprefix(f"Query {query} sees ")
-            assert numbers_of(first) == {key for key, sees in enumerate(seen) if sees}
-            key = (3 * row + 1) % len(seen)
+            assert numbers_of(first) == {key for key, it in enumerate(visible) if it}
+            key = (3 * row + 1) % len(visible)
             why = sentences[1 + key].removeprefix(sentences[0])
-            if seen[key]:
+            if visible[key]:
                 assert why == ""
                 continue
             reasons = why.removeprefix(f" Key {key} is hidden by ").removesuffix(".")
@@ -139,13 +139,13 @@ def test_the_pages_python_gives_what_the_notebooks_gives(run_module):
 
 LAST = MaskRules(6, 6, causal="last")
 FEWER = MaskRules(2, 6, causal="last")
-WINDOW = MaskRules(6, 6, causal="last", back=2)
+WINDOW = MaskRules(6, 6, causal="last", window=3)
 LEFT = MaskRules(6, 6, start=2)
 PACKED = MaskRules(6, 6, causal="last", documents=(0, 0, 0, 1, 1, 1))
 NAMED = [
     (WINDOW, "(q >= k) & (q - k <= 3)", "One key too many"),
     (WINDOW, "(q >= k) & (q - k < 2)", "One key too few"),
-    (WINDOW, "abs(q - k) < 3", "The window reaches as far ahead as `back`"),
+    (WINDOW, "abs(q - k) < 3", "The window reaches as far ahead of the query as before it"),
     (WINDOW, "(q < k) | (q - k > 2)", "Inverted: True hides here"),
     (WINDOW, "0 < q - k < 3", "The query’s own key is hidden"),
     (WINDOW, "k - q < 3 and k >= q", "Queries and keys are exchanged"),
@@ -199,8 +199,8 @@ def test_the_right_picture_is_no_mistake(run_module, settings):
 def test_plain_pictures_have_a_name(run_module):
     texts = {
         "q >= k": "causal, counted from the last key",
-        "q - k in (0, 1, 2)": "a window of 3 keys: back=2",
-        "abs(q - k) < 2": "a window to both sides: back=1, ahead=1",
+        "q - k in (0, 1, 2)": "a window of 3 keys",
+        "abs(q - k) < 2": "a window to both sides: window=2, ahead=1",
         "k < 4": "right padding: valid_len=4",
         "k > 1": "left padding: start=2",
         "k <= q or k < 3": "a prefix of 3",

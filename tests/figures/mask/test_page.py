@@ -23,8 +23,8 @@ FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
 NO_CLIPBOARD = """Object.defineProperty(
     navigator, 'clipboard', { value: undefined, configurable: true })"""
 UNFOLD = "figure => figure.querySelectorAll('details').forEach(fold => { fold.open = true })"
-PICTURE = MaskRules(6, 6, causal="last", back=2)
-CASES = {"no rule": {}, "window": {"causal": "last", "back": 2}, "few queries": {"num_queries": 4}}
+PICTURE = MaskRules(6, 6, causal="last", window=3)
+CASES = {"no rule": {}, "window": {"window": 3, "ahead": 0}, "few queries": {"num_queries": 4}}
 READ = reading("""
     drawn: [...figure.querySelector('[data-shade="100"]')?.getAttribute('d')
         .matchAll(/M(\\d+) (\\d+)/g) ?? []].map(([, k, q]) => [Number(q), Number(k)]).sort(),
@@ -67,7 +67,7 @@ def test_at_the_ends_of_every_control_it_shows_our_mask(show):
     ends = [
         ("valid_len", "Home", {"valid_len": 0}), ("valid_len", "End", {}),
         ("start", "End", {"start": 6}), ("start", "Home", {}),
-        ("back", "Home", {"back": 0}), ("back", "End", {}),
+        ("window", "Home", {"window": 1}), ("window", "End", {}),
         ("ahead", "Home", {"ahead": 0}), ("ahead", "End", {}),
         ("document 1", "Home", {"documents": (0, 1, 1, 1, 1, 1)}),
         ("document 2", "ArrowLeft", {"documents": (0, 1, 1, 1, 1, 2)}),
@@ -173,11 +173,11 @@ def test_a_written_rule_is_drawn_named_and_put_into_the_code_or_has_an_error(bro
         write(figure, "q>=k & q-k<3")
         expect(message(figure)).to_contain_text("put brackets around each")
         write(figure, "q >= k and q - k < 3")
-        expect(message(figure)).to_contain_text("It is a window of 3 keys: back=2.")
+        expect(message(figure)).to_contain_text("It is a window of 3 keys.")
         expect(figure.locator("pre")).to_contain_text("table = torch.tensor([")
         slider(figure, "num_queries").press("ArrowLeft")
         expect(figure.locator("pre")).to_contain_text("[1, 1, 0, 0, 0, 0]")
-        assert shows_mask(figure, MaskRules(5, 6, causal="last", back=2))
+        assert shows_mask(figure, MaskRules(5, 6, causal="last", window=3))
         write(figure, "")
         expect(message(figure)).to_be_empty()
         assert shows_mask(figure, MaskRules(5, 6, causal="last"))
@@ -206,7 +206,9 @@ def test_a_puzzle_is_solved_by_keyboard_alone(browser, address):
         expect(verdict).to_have_text("Not yet: 21 pairs differ.")
         puzzle.get_by_role("textbox").focus()
         tab.keyboard.type("(q >= k) & (q - k <= 3)")
-        expect(verdict).to_contain_text("Not yet: 3 pairs differ. One key too many: back=2 is")
+        expect(verdict).to_contain_text(
+            "Not yet: 3 pairs differ. One key too many: window=3 counts"
+        )
         tab.keyboard.press("Backspace")
         tab.keyboard.press("Backspace")
         tab.keyboard.type("2)")
@@ -305,9 +307,9 @@ CHAPTERS = {
         "valid_len start order mask-maps readout more-controls mask-code data-tables".split(),
     ),
     "sizes": (
-        {"causal": "last", "back": 1, "groups": ["sizes", "order", "window"]},
+        {"causal": "last", "window": 2, "groups": ["sizes", "order", "window"]},
         "Raise `num_keys` to 8: which keys do the queries see?",
-        "order back ahead num_queries num_keys mask-maps readout data-tables".split(),
+        "order window ahead num_queries num_keys mask-maps readout data-tables".split(),
     ),
     "a goal": (
         {"goal": PICTURE, "groups": ["padding", "order"]},

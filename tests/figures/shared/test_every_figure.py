@@ -70,7 +70,7 @@ EXAMPLES = {
     ),
     "mask": Example(
         figures.MaskFigure,
-        {"valid_len": 5, "start": 1, "causal": "last", "back": 3, "ahead": 0}
+        {"valid_len": 5, "start": 1, "causal": "last", "window": 4, "ahead": 0}
         | {"documents": [0, 0, 0, 0, 1, 1], "num_queries": 2, "library": "flex"},
         frozenset({"library"}),
     ),

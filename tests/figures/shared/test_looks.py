@@ -61,9 +61,9 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         lambda: HeadsFigure(text="abcdefgh" * 4, focus=(0, 0)),
     ],
     "mask": [
-        lambda: MaskFigure(24, 32, causal="last", back=9, library="encoder"),
+        lambda: MaskFigure(24, 32, causal="last", window=10, library="encoder"),
         lambda: MaskFigure(
-            goal=MaskRules(6, 6, causal="last", back=2),
+            goal=MaskRules(6, 6, causal="last", window=3),
             groups=["predicate"],
             written="(q >= k) & (q - k <= 3)",
         ),
