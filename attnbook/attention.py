@@ -16,10 +16,10 @@ from attnbook.checks import (
     explained,
     see_recipe,
 )
+from attnbook.fused.choose import fast_weigh_pays
 from attnbook.fused.fallback import all_finite, is_untouched
 from attnbook.fused.on_demand import WeightsOnDemand
 from attnbook.fused.softmax import fast_weigh
-from attnbook.fused.when_faster import fast_weigh_pays
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.pooling import pool

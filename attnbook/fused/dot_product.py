@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from attnbook.fused.choose import needs_gradient, slices_pay
 from attnbook.fused.fallback import (
     all_finite,
     gradients_by_formula,
@@ -26,7 +27,6 @@ from attnbook.fused.fallback import (
     wants_formula,
     wide_dtype,
 )
-from attnbook.fused.when_faster import needs_gradient, slices_pay
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import count_visible, without_future
 from attnbook.masking.padding import visible_to_any, zero_hidden

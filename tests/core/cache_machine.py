@@ -145,7 +145,7 @@ class Driver:
     def run(self, x, given, failure=None):
         """Run a step of the model, perhaps until it fails."""
         reads = self.config.reads_values
-        unread = patch("attnbook.layers.may_read_values", lambda _: False)
+        unread = patch("attnbook.layers.may_choose_by", lambda _: False)
         with (
             torch.no_grad(),
             nullcontext() if reads else unread,

@@ -29,7 +29,7 @@ TOLERANCE = 1e-12
 def reads(request, monkeypatch):
     """As on the CPU, and as on a GPU."""
     if not request.param:
-        monkeypatch.setattr("attnbook.layers.may_read_values", lambda _: False)
+        monkeypatch.setattr("attnbook.layers.may_choose_by", lambda _: False)
     return request.param
 
 
