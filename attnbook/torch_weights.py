@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
 from torch import nn
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+@runtime_checkable
 class Projections(Protocol):
     """What is copied of a `MultiHeadAttention`."""
 
