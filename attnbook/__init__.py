@@ -5,7 +5,6 @@ from attnbook.attention import Attention
 from attnbook.cache import CrossCache, KeyValueCache, LayerCache
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
-from attnbook.masking.lengths import checked
 from attnbook.masking.masks import causal_mask, length_mask
 from attnbook.masking.rules import (
     document_mask,
@@ -22,6 +21,7 @@ from attnbook.position import (
     rotary_frequencies,
     sinusoidal_encoding,
 )
+from attnbook.reading import checked
 from attnbook.scoring import (
     additive_score,
     bilinear_score,

@@ -16,14 +16,14 @@ from attnbook.checks import (
     explained,
     see_recipe,
 )
-from attnbook.fused.fallback import all_finite, is_untouched, may_read_values
+from attnbook.fused.choose import fast_weigh_pays
+from attnbook.fused.fallback import all_finite, is_untouched
 from attnbook.fused.on_demand import WeightsOnDemand
 from attnbook.fused.softmax import fast_weigh
-from attnbook.fused.when_faster import fast_weigh_pays
-from attnbook.masking.lengths import is_recording, unwrap
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.pooling import pool
+from attnbook.reading import is_mapping, is_recording, may_choose_by, unwrap
 from attnbook.weighting import add_bias, weigh
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Attention(ExplainedModule):
         if visible is None:
             return pool(weights, values)
         # Checking the output costs less than clearing all padding.
-        if may_read_values(values):
+        if may_choose_by(values):
             output = pool(weights, values)
             if all_finite(output):
                 return output
@@ -267,11 +267,3 @@ def missing_weights_error(layer: nn.Module) -> AttributeError:
         f"attention_weights are not there: this {type(layer).__name__} {why}; {fix}"
         + see_recipe("weights per head")
     )
-
-
-def is_mapping() -> bool:
-    """Whether this runs within `torch.func.vmap`, for one of many samples."""
-    if torch.compiler.is_compiling() or torch._C._functorch.maybe_current_level() is None:
-        return False
-    vmap = torch._C._functorch.TransformType.Vmap
-    return any(level.key() == vmap for level in torch._C._functorch.get_interpreter_stack())

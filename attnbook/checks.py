@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from attnbook.reading import is_traced
+
 Init = TypeVar("Init", bound=Callable[..., None])
 
 QUERIES = "(batch, [heads,] num_queries, query_size)"
@@ -473,11 +475,6 @@ def check_vectors(vectors: Tensor) -> None:
         raise ValueError(
             f"vectors must have shape (…, num_positions, size), got {tuple(vectors.shape)}"
         )
-
-
-def is_traced() -> bool:
-    """Whether `torch.jit.trace` records what is done."""
-    return torch._C._get_tracing_state() is not None
 
 
 def labels(kind: str, given: Sequence[str] | None, count: int) -> list[str]:

@@ -25,6 +25,16 @@ from attnbook.checks import (
     own_score_error,
 )
 from attnbook.fused.additive import fast_additive_score
+from attnbook.fused.choose import (
+    blocks_pay,
+    has_many_scores,
+    kernel_pays,
+    kernel_takes,
+    looking_pays,
+    needs_gradient,
+    runs_steps,
+    streaming_pays,
+)
 from attnbook.fused.dot_product import (
     Inputs,
     fast_dot_product_attention,
@@ -36,23 +46,14 @@ from attnbook.fused.fallback import (
     are_ordinary,
     is_plain,
     is_untouched,
-    may_read_values,
     stay_finite,
 )
 from attnbook.fused.on_demand import WeightsOnDemand
 from attnbook.fused.streaming import streamed_additive_attention
-from attnbook.fused.when_faster import (
-    blocks_pay,
-    has_many_scores,
-    kernel_pays,
-    kernel_takes,
-    looking_pays,
-    needs_gradient,
-    streaming_pays,
-)
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
+from attnbook.reading import may_choose_by
 from attnbook.scoring import additive_features, scaled_dot_score, scaled_products
 from attnbook.weighting import check_bias, weigh
 
@@ -81,6 +82,9 @@ LATER_ORDER = (
     "the order (num_hiddens, dropout) of later d2l editions leaves out the sizes of a key and a "
     "query"
 )
+
+
+AFTER_THE_SCORE = "_weigh_and_pool", "_pool", "_drop"  # steps of a call
 
 
 class DotProductAttention(Attention):
@@ -237,7 +241,7 @@ class DotProductAttention(Attention):
                     scores[..., in_use.stop :] = -math.inf
             weights = weigh(scores, visible)
             output = (self._drop(weights) if drops else weights) @ values
-        if not seen.sees_all and may_read_values(values) and not all_finite(output):
+        if not seen.sees_all and may_choose_by(values) and not all_finite(output):
             # This clears what is hidden.
             return self.forward(queries, keys, values, mask=seen.visible)
         if weights is not None:
@@ -252,7 +256,10 @@ class DotProductAttention(Attention):
         """
         if self.keep_weights and not (has_many_scores(queries, keys) and self._is_plain()):
             return False
-        return not self._drops() and self._scores_as(DotProductAttention) and _runs_steps(self)
+        if self._drops():
+            return False
+        as_book = self._scores_as(DotProductAttention)
+        return as_book and runs_steps(self, DotProductAttention, *AFTER_THE_SCORE)
 
     def _is_plain(self) -> bool:
         """Whether this is the book's own layer, without anything that could read its weights."""
@@ -270,14 +277,7 @@ def attends_as_written(layer: nn.Module) -> bool:
     """Whether a call runs what `DotProductAttention` has; the score may be the layer's own."""
     if not isinstance(layer, DotProductAttention) or not is_untouched(layer):
         return False
-    return _runs_steps(layer, "__call__", "forward")
-
-
-def _runs_steps(layer: DotProductAttention, *others: str) -> bool:
-    """Whether the steps after the score, and others, are those of `DotProductAttention`."""
-    kind, own = type(layer), DotProductAttention
-    steps = *others, "_weigh_and_pool", "_pool", "_drop"
-    return kind is own or all(getattr(kind, name) is getattr(own, name) for name in steps)
+    return runs_steps(layer, DotProductAttention, "__call__", "forward", *AFTER_THE_SCORE)
 
 
 class AdditiveAttention(Attention):
@@ -465,12 +465,8 @@ class AdditiveAttention(Attention):
     ) -> Tensor:
         weight = self.w_v.weight.squeeze(0)
         whole = self.keep_weights or self._drops() or torch.compiler.is_compiling()
-        if (
-            whole
-            or bias is not None
-            or values.dtype != queries.dtype
-            or not streaming_pays(queries, keys)
-        ):  # autocast
+        autocast = values.dtype != queries.dtype
+        if whole or bias is not None or autocast or not streaming_pays(queries, keys):
             scores = fast_additive_score(queries, keys, weight, visible)
             return self._weigh_and_pool(scores, values, visible, bias)
         cleared = zero_hidden(values, visible)

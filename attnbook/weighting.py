@@ -16,8 +16,8 @@ from attnbook.checks import (
     check_tensor,
     see_recipe,
 )
-from attnbook.masking.lengths import may_read
 from attnbook.masking.masks import visible_keys, without_future
+from attnbook.reading import is_transformed, may_refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +139,7 @@ def check_bias(
     check_broadcasts("bias", bias, shape)
     check_device("bias", bias, "scores", like)
     check_dtype("bias", bias, "scores", like)
-    readable = may_read(bias) and not torch._C._are_functorch_transforms_active()
+    readable = may_refuse(bias) and not is_transformed()
     # Almost always all numbers are finite, and their sum tells it quickly.
     if readable and math.prod(shape) > 0 and not math.isfinite(bias.sum().item()):
         seen = without_future(visible, shape, bias.device) if causal else visible

@@ -12,7 +12,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from attnbook.fused import blocks, dot_product, when_faster
+from attnbook.fused import blocks, choose, dot_product
 
 # So that failed assertions in helpers show what was compared.
 pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
@@ -89,9 +89,9 @@ def every_path(request):
     smallest = math.inf if request.param == "plain" else 0
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
-            patch.setattr(when_faster, name, smallest)
+            patch.setattr(choose, name, smallest)
         for name in ("SCORES_STORED", "PRODUCTS_WIDENED", "PRODUCTS_SLICED", "FAST_TANH"):
-            patch.setattr(when_faster, name, smallest)
+            patch.setattr(choose, name, smallest)
         if request.param == "fast":
             patch.setattr(blocks, "BLOCK", 100)  # one example's queries do not fit
             patch.setattr(dot_product, "ROWS", 2)

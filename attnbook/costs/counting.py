@@ -130,7 +130,7 @@ def additive_ours_numbers(sizes: Sizes, training: bool) -> int:
     """Count the projections, the output, and one block with what it is made of.
 
     In training also the gradients of projections and values. Few scores and weights are whole
-    (`attnbook.fused.when_faster.streaming_pays` has the limit); many never need more memory than
+    (`attnbook.fused.choose.streaming_pays` has the limit); many never need more memory than
     a block.
     """
     batch, queries, keys, hiddens = sizes

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn.functional import pad, scaled_dot_product_attention
 
+from attnbook.fused.choose import needs_gradient, slices_pay
 from attnbook.fused.fallback import (
     all_finite,
     gradients_by_formula,
@@ -26,11 +27,11 @@ from attnbook.fused.fallback import (
     wants_formula,
     wide_dtype,
 )
-from attnbook.fused.when_faster import needs_gradient, slices_pay
 from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import count_visible, without_future
 from attnbook.masking.padding import visible_to_any, zero_hidden
 from attnbook.pooling import pool
+from attnbook.reading import may_choose_by
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
 
@@ -78,7 +79,7 @@ def fast_dot_product_attention(inputs: Inputs, *, from_first: bool = True) -> Te
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
     """
     queries, keys, values, visible = inputs[:4]
-    reads = queries.device.type == "cpu" and not torch.compiler.is_compiling()
+    reads = may_choose_by(queries)
     if reads and needs_gradient(queries, keys, values) and not _tolerates_rounding(inputs):
         return _formula(inputs)
     as_many, biased = _are_as_many(queries, keys), inputs.bias is not None

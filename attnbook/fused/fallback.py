@@ -7,53 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 from torch.nn.modules.module import _has_any_global_hook
 
 from attnbook.checks import autocast_is_on
-from attnbook.masking.lengths import is_readable, is_recording
+from attnbook.reading import is_mapped, may_choose_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # Tensors of a larger norm are huge: their products with gradients might overflow.
 ORDINARY = 1e9
-# torch has no public function for this.
-_functorch = torch._C._functorch
-
-
-def needs_fallback(*tensors: Tensor) -> bool:
-    """Whether these tensors, or what is being done to them, need the formula.
-
-    So do subclasses of Tensor, tensors without values, the transforms of `torch.func`,
-    forward-mode differentiation, and what records one path for all inputs: `torch.jit.trace`
-    and `make_fx`.
-    """
-    for tensor in tensors:
-        if type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta:
-            return True
-    # torch has no public functions for the last two.
-    return (
-        is_recording()
-        or torch._C._are_functorch_transforms_active()
-        or forward_ad._current_level >= 0
-    )
-
-
-def may_read_values(tensor: Tensor) -> bool:
-    """Whether its numbers may be read to choose a path: they are there, and not on a GPU."""
-    return tensor.is_cpu and is_readable(tensor) and not needs_fallback(tensor)
 
 
 def stay_finite(*tensors: Tensor) -> bool:
     """Whether all are known to be finite, and no autocast will make them infinite."""
-    are_finite = all(may_read_values(tensor) and all_finite(tensor) for tensor in tensors)
+    are_finite = all(may_choose_by(tensor) and all_finite(tensor) for tensor in tensors)
     return are_finite and not autocast_is_on("cpu")
 
 
 def are_ordinary(*tensors: Tensor) -> bool:
     """Whether all are known to be so small that products with ordinary numbers stay finite."""
-    known = all(may_read_values(tensor) for tensor in tensors) and not autocast_is_on("cpu")
+    known = all(may_choose_by(tensor) for tensor in tensors) and not autocast_is_on("cpu")
     return known and all(is_ordinary(tensor) for tensor in tensors)
 
 
@@ -100,11 +74,6 @@ def is_plain(linear: nn.Module) -> bool:
 def wants_formula(grad: Tensor) -> bool:
     """Whether a gradient is differentiated again, or is a batch of gradients."""
     return torch.is_grad_enabled() or is_mapped(grad)
-
-
-def is_mapped(grad: Tensor) -> bool:
-    """Whether a gradient is a batch of gradients, as for a vectorised Jacobian."""
-    return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
 
 
 def gradients_by_formula(

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from attnbook.fused.fallback import is_mapped
+from attnbook.reading import is_mapped
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float

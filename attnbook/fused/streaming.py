@@ -1,6 +1,6 @@
 """Additive attention without a tensor of all scores or all weights.
 
-If weights are not stored and there are many (`when_faster.streaming_pays`), a block of scores
+If weights are not stored and there are many (`choose.streaming_pays`), a block of scores
 (see `blocks`) becomes weights and output at once, and memory grows with queries and keys, not
 with their product. A row of a block holds all keys that its query sees, so its softmax needs no
 correction. The backward pass recomputes each block with its weights.

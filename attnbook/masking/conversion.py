@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 import torch
 
 from attnbook.checks import check_dense, check_size, describe_value, see_recipe
-from attnbook.masking.lengths import may_read, unwrap
 from attnbook.masking.masks import explain_numbers
+from attnbook.reading import may_refuse, unwrap
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Shaped
@@ -177,7 +177,7 @@ def _of_added(mask: Tensor, ours: str = "mask", *, lowest_hides: bool = False) -
     if not mask.is_floating_point():
         rule = "hold booleans, or 0 and -inf that are added to the scores"
         raise TypeError(f"mask must {rule}, got {mask.dtype}: {fix}")
-    if may_read(mask):
+    if may_refuse(mask):
         numbers = unwrap(mask)
         known = (numbers == 0) | (numbers == -math.inf)
         if lowest_hides:
@@ -189,7 +189,7 @@ def _of_added(mask: Tensor, ours: str = "mask", *, lowest_hides: bool = False) -
 
 def _check_ones(mask: Tensor) -> None:
     """Refuse numbers other than 0 and 1."""
-    if mask.dtype == torch.bool or not may_read(mask):
+    if mask.dtype == torch.bool or not may_refuse(mask):
         return
     numbers = unwrap(mask)
     known = (numbers == 0) | (numbers == 1)

@@ -1,29 +1,19 @@
-"""Lengths: whole numbers of visible keys, or of the first one, and when they are read."""
+"""Lengths: whole numbers of visible keys, or of the first one."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
-from threading import Lock
 from typing import TYPE_CHECKING, NoReturn
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.fx.experimental.proxy_tensor import get_proxy_mode
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from attnbook.checks import check_dense, check_numbers, is_traced, see_recipe, see_recipe_of
+from attnbook.checks import check_dense, check_numbers, see_recipe, see_recipe_of
+from attnbook.reading import may_refuse, unwrap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from jaxtyping import Shaped
     from torch import Tensor
-
-# torch has no public function for this.
-_functorch = torch._C._functorch
-
-_check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
 
 def lengths_for_queries(
@@ -35,7 +25,7 @@ def lengths_for_queries(
     """Check lengths and line them up with scores: `(batch, [1,] 1 or num_queries, 1)`."""
     check_lengths(name, lengths, shape)
     check_numbers(name, lengths, device)
-    if may_read(lengths):
+    if may_refuse(lengths):
         _check_in_range(name, unwrap(lengths), shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
     lined_up = make_comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
@@ -67,11 +57,6 @@ def check_whole(name: str, numbers: Tensor) -> None:
         raise TypeError(f"{name} must hold whole numbers, got {numbers.dtype}")
 
 
-def may_read(numbers: Tensor) -> bool:
-    """Whether numbers of the caller's are checked: on the CPU, or inside `checked()`."""
-    return is_readable(numbers) and (numbers.is_cpu or _check_everywhere.get())
-
-
 def _check_in_range(name: str, given: Tensor, num_keys: int) -> None:
     few = given.numel() <= 64 and not given.is_floating_point()
     numbers = given.flatten().tolist() if few else [-1]  # faster than two kernels
@@ -101,89 +86,3 @@ def make_comparable(lengths: Tensor) -> Tensor:
     if not lengths.is_floating_point():
         return lengths.long()
     return lengths.float() if lengths.dtype.itemsize < 4 else lengths
-
-
-@contextmanager
-def checked() -> Iterator[None]:
-    """Read every `valid_lens` while this is open, on a GPU and in compiled layers too.
-
-    Outside, lengths on a GPU and lengths in a compiled layer are not read, so that
-    nothing waits for them. Inside, compiled layers run uncompiled, and a GPU is
-    waited for. The same holds for masks of numbers that are converted (`from_attn_mask`).
-    A program made by `torch.export` has no checks left to run. Open it outside compiled
-    code, and once in each thread that is to be checked.
-
-    Example:
-        >>> layer = torch.compile(DotProductAttention(), backend="eager")
-        >>> queries, keys = torch.ones(1, 1, 4), torch.ones(1, 3, 4)
-        >>> with checked():
-        ...     layer(queries, keys, keys, torch.tensor([5]))
-        Traceback (most recent call last):
-        ValueError: valid_lens must lie in [0, num_keys=3], got 5 at index (0,); see: ...
-    """
-    _uncompiled.enter()  # refuses to be opened inside a compiled function
-    token = _check_everywhere.set(True)
-    try:
-        yield
-    finally:
-        _check_everywhere.reset(token)
-        _uncompiled.leave()
-
-
-class _Uncompiled:
-    """Compiled layers run uncompiled from the first `enter` to the last `leave`.
-
-    torch has one stance for all threads. If each block restored the stance before it,
-    two overlapping blocks could leave everything uncompiled.
-    """
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._blocks = 0
-        self._stance = ExitStack()
-
-    def enter(self) -> None:
-        with self._lock:
-            if self._blocks == 0:
-                self._stance.enter_context(torch.compiler.set_stance("force_eager"))
-            self._blocks += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._blocks -= 1
-            if self._blocks == 0:
-                self._stance.close()
-
-
-_uncompiled = _Uncompiled()
-
-
-def unwrap(tensor: Tensor) -> Tensor:
-    """Remove the wrappers of `torch.func` from a tensor, within its transforms or after.
-
-    Axes that `vmap` maps over are axes again: they come first, the outermost before all.
-    In a program that is being compiled, wrappers stay.
-    """
-    if torch.compiler.is_compiling():
-        return tensor
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        mapped = _functorch.maybe_get_bdim(tensor)
-        tensor = _functorch.get_unwrapped(tensor)
-        if mapped > 0:
-            tensor = tensor.movedim(mapped, 0)
-    return tensor
-
-
-def is_readable(tensor: Tensor) -> bool:
-    """Whether there are numbers that can be read now, perhaps after waiting for a GPU."""
-    is_constant = torch.compiler.is_compiling() or is_recording()
-    return not (is_constant or tensor.is_meta or isinstance(tensor, FakeTensor))
-
-
-def is_recording() -> bool:
-    """Whether `torch.jit.trace` or `make_fx` records this: what is read becomes a constant."""
-    if torch.compiler.is_compiling():
-        return False
-    # The first test is there because it is faster.
-    makes_fx = is_in_torch_dispatch_mode() and get_proxy_mode() is not None
-    return makes_fx or is_traced()

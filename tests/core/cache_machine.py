@@ -15,7 +15,7 @@ import torch
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import attnbook.cache as cache_module
+import attnbook.cache.key_value as cache_module
 from attnbook import MultiHeadAttention, rotary_encoding
 from tests.core.cache_oracle import Oracle, Rules, Weights
 
@@ -145,7 +145,7 @@ class Driver:
     def run(self, x, given, failure=None):
         """Run a step of the model, perhaps until it fails."""
         reads = self.config.reads_values
-        unread = patch("attnbook.layers.may_read_values", lambda _: False)
+        unread = patch("attnbook.layers.may_choose_by", lambda _: False)
         with (
             torch.no_grad(),
             nullcontext() if reads else unread,

@@ -21,7 +21,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from attnbook import kernel_pool, rotary_encoding, sinusoidal_encoding, window_mask
-from attnbook.fused import when_faster
+from attnbook.fused import choose
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.translator.checkpoints import book_model
 from tests.cases import MASKS, PER_EXAMPLE, every_layer_with_or_without_weights, make
@@ -88,8 +88,8 @@ def path(request, monkeypatch):
     """The formulas, or the fast paths, which take tensors without numbers here."""
     if request.param == "fast":
         for name in THRESHOLDS:
-            monkeypatch.setattr(when_faster, name, 0)
-        monkeypatch.setattr(when_faster, "needs_fallback", lambda *_: False)
+            monkeypatch.setattr(choose, name, 0)
+        monkeypatch.setattr(choose, "needs_fallback", lambda *_: False)
     return request.param
 
 

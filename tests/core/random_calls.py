@@ -16,15 +16,15 @@ from types import SimpleNamespace
 import torch
 
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MultiHeadAttention
-from attnbook.fused import blocks, dot_product, when_faster
+from attnbook.fused import blocks, choose, dot_product
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, torch.bfloat16]
-THRESHOLDS = [name for name in vars(when_faster) if name.isupper() and name != "TYPE_CHECKING"]
+THRESHOLDS = [name for name in vars(choose) if name.isupper() and name != "TYPE_CHECKING"]
 WITH_MASKS = 3000  # seeds from here on draw a mask as well
 WITH_BIAS = 6000  # seeds from here on draw also a bias, and a scale of the dot product
 SHOWN = "seed layer positions dtype autocast paths block learns causal lens mask bias scale".split()
-SHIPPED = {name: getattr(when_faster, name) for name in THRESHOLDS}
+SHIPPED = {name: getattr(choose, name) for name in THRESHOLDS}
 
 
 class Distance(Attention):
@@ -367,7 +367,7 @@ def find_faults(seed, put, program=lambda call: call.layer, make=make_call):
     """
     call = make(seed)
     for name in THRESHOLDS:
-        put(when_faster, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
+        put(choose, name, {"shipped": SHIPPED[name], "fast": 0, "formula": 2**60}[call.paths])
     put(blocks, "BLOCK", call.block)
     put(dot_product, "ROWS", 2 if call.paths == "fast" else 256)
     if (attend := program(call)) is None:

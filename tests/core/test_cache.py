@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch._dynamo.testing import CompileCounter
 
-import attnbook.cache as cache_module
+import attnbook.cache.key_value as cache_module
 from attnbook import CrossCache, KeyValueCache, LayerCache, MultiHeadAttention, rotary_encoding
 from attnbook.cache import CacheStep
 from tests.core.cache_machine import is_same
@@ -29,7 +29,7 @@ TOLERANCE = 1e-12
 def reads(request, monkeypatch):
     """As on the CPU, and as on a GPU."""
     if not request.param:
-        monkeypatch.setattr("attnbook.layers.may_read_values", lambda _: False)
+        monkeypatch.setattr("attnbook.layers.may_choose_by", lambda _: False)
     return request.param
 
 
@@ -565,7 +565,7 @@ def test_what_a_failing_step_has_stored_does_not_reach_the_next_one():
 # Interrupts
 
 
-TRACED = {"cache.py", "slots.py", "contextlib.py"}
+TRACED = {"key_value.py", "layer.py", "slots.py", "contextlib.py"}
 
 
 def interrupt_at(line, change, cache):

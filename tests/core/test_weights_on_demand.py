@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from attnbook import Attention, DotProductAttention, KeyValueCache, MultiHeadAttention
-from attnbook.fused import when_faster
+from attnbook.fused import choose
 from attnbook.fused.on_demand import WeightsOnDemand
 from tests.cases import every_mask, make, random_qkv
 
@@ -24,13 +24,13 @@ dot_and_heads = pytest.mark.parametrize("name", ["dot", "multi-head"])
 @pytest.fixture(autouse=True)
 def all_are_large(monkeypatch):
     for name in ("SCORES_STORED", "PRODUCTS_WIDENED"):
-        monkeypatch.setattr(when_faster, name, 0)
+        monkeypatch.setattr(choose, name, 0)
 
 
 def stored_weights(name, inputs, **options):
     """Compute the weights of a call as the formula stores them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(when_faster, "SCORES_STORED", math.inf)
+        patch.setattr(choose, "SCORES_STORED", math.inf)
         layer = make(name)
         layer(*inputs, **options)
         return layer.attention_weights
@@ -114,7 +114,7 @@ def test_a_gradient_penalty_has_the_formulas_gradient(keep_weights, monkeypatch)
 
     found = take_penalty()
     layer.keep_weights = True
-    monkeypatch.setattr(when_faster, "SCORES_STORED", math.inf)
+    monkeypatch.setattr(choose, "SCORES_STORED", math.inf)
     for ours, expected in zip(found, take_penalty(), strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-3, atol=1e-5 * expected.abs().max())
 

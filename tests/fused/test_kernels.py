@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook import length_mask
-from attnbook.fused import kernels, when_faster
+from attnbook.fused import choose, kernels
 from attnbook.fused.additive import fast_additive_score
 from tests.cases import MASKS, PER_EXAMPLE, all_close, gradients, make
 from tests.core.random_calls import THRESHOLDS
@@ -36,7 +36,7 @@ def test_a_layer_compiled_by_default_gives_the_same_outputs_and_gradients(
     name, mask, smallest, qkv, monkeypatch
 ):
     for threshold in THRESHOLDS:
-        monkeypatch.setattr(when_faster, threshold, smallest)
+        monkeypatch.setattr(choose, threshold, smallest)
     torch.compiler.reset()
     layer = make(name)
     expected = gradients(layer, qkv, **MASKS[mask])
@@ -46,9 +46,10 @@ def test_a_layer_compiled_by_default_gives_the_same_outputs_and_gradients(
 
 
 @pytest.mark.slow
+# The first by tanh.
 @pytest.mark.parametrize(
     "scale", [1e-3, *(pytest.param(it, marks=pytest.mark.weekly) for it in (50.0, 1.0))]
-)  # the first by tanh
+)
 def test_kernels_give_the_same_scores_and_gradients_as_blocks(scale):
     compiled = torch.compile(fast_additive_score, backend="aot_eager")
     for sizes, lengths in (((2, 3, 7, 5), PER_EXAMPLE), ((3, 4, 6, 2), torch.tensor([6, 0, 2]))):
@@ -69,7 +70,7 @@ def test_kernels_give_the_same_scores_and_gradients_as_blocks(scale):
 @pytest.mark.slow
 def test_a_compiled_layer_learns_from_projected_keys_of_another_layout(qkv, monkeypatch):
     for threshold in THRESHOLDS:
-        monkeypatch.setattr(when_faster, threshold, 0)
+        monkeypatch.setattr(choose, threshold, 0)
     layer, found = make("additive"), []
     for attend in (layer.attend, torch.compile(layer.attend, backend="aot_eager")):
         keys = torch.linspace(-2, 2, 2 * 13 * 7).reshape(2, 13, 7).transpose(1, 2).requires_grad_()

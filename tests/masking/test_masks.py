@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import causal_mask, checked, length_mask
-from attnbook.masking.lengths import _check_everywhere
 from attnbook.masking.masks import last_visible
+from attnbook.reading import _check_everywhere
 from tests.cases import are_unchanged, copy_with_versions
 
 SHAPE = (2, 3, 7)

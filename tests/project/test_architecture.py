@@ -20,7 +20,7 @@ from tools.site.reference.api import rooms
 PACKAGE = ROOT / "attnbook"
 
 # Imports of other packages; import-linter checks those of our own (pyproject.toml).
-FOLDERS = ("fused", "masking")
+FOLDERS = ("cache", "fused", "masking")
 CORE = sorted([*PACKAGE.glob("[!_]*.py"), *(p for f in FOLDERS for p in PACKAGE.glob(f"{f}/*.py"))])
 CORE.remove(PACKAGE / "display.py")  # it draws, with matplotlib
 # `import attnbook` does not import these.

@@ -98,9 +98,8 @@ def response_times(page: Page, figure: Locator, texts: Sequence[str] | None) -> 
     values = list(texts or slider_positions(control))
     before = figure.evaluate(VISIBLE)
     control.evaluate(INPUTS, values[:3])
-    page.wait_for_function(
-        HAS_CHANGED, arg=[figure.element_handle(), before]
-    )  # a model may still be loading
+    # A model may still be loading.
+    page.wait_for_function(HAS_CHANGED, arg=[figure.element_handle(), before])
     control.evaluate(INPUTS, values[:30])  # until the code is compiled
     times: list[float] = control.evaluate(INPUTS, values)
     return times

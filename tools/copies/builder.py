@@ -212,9 +212,8 @@ class ColabBuilder(Builder):
         title = reference.attributes.pop("reftitle", "")
         if "refid" in reference:
             address, anchor = self.get_target_uri(page), reference["refid"]
-        if ENTRY.fullmatch(
-            anchor
-        ):  # it changes when a work is added, so the link leads to the page and has the title
+        # It changes when a work is added, so the link leads to the page and has the title.
+        if ENTRY.fullmatch(anchor):
             anchor, reference["reftitle"] = "", title
         elif anchor.startswith("equation-"):
             if "refid" in reference:

@@ -42,9 +42,8 @@ class Grades(NamedTuple):
     scores: list[HeadScore]
     previous: Head  # the head that attends most to the previous symbol
     induction: list[Head]  # the heads that attend after the last occurrence, far above chance
-    without: dict[
-        tuple[Head, ...], float
-    ]  # accuracy without each head, and without all induction heads
+    # Accuracy without each head, and without all induction heads.
+    without: dict[tuple[Head, ...], float]
 
 
 def grade_model(name: str, test: Sequence[Repeat]) -> Grades:

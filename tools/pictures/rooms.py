@@ -24,8 +24,8 @@ ROOMS = {
     "display": "pictures, heatmaps and sources in chapters",
     "timing": "how long a call takes",
     "multihead": "several attentions side by side",
+    "torch_weights": "weights from and to torch's layers",
     "cache": "keys and values of the tokens before",
-    "slots": "where a cache stores which token",
     "position": "encodings of position, added or rotated",
     "layers": "dot-product and additive attention as layers",
     "heads": "splitting vectors into heads, and merging",
@@ -36,6 +36,7 @@ ROOMS = {
     "scoring": "how well a query fits keys",
     "masking": "which positions may attend to which",
     "checks": "what is refused, in which words",
+    "reading": "whether numbers may be read now",
     "colors": "the colours of figures and pictures",
     "messages": "sentences that readers see, by key",
 }

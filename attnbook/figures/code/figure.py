@@ -44,9 +44,8 @@ class CodeTask(Figure):
     task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge needs
     parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # functions that the code may call
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until its script runs
-    late: traitlets.List[str] = traitlets.List().tag(
-        sync=True
-    )  # scripts that the page loads when they are needed
+    # Scripts that the page loads when they are needed.
+    late: traitlets.List[str] = traitlets.List().tag(sync=True)
 
     def __init__(self, task: str, *, caption: str = "") -> None:
         list_task = find_list_task(task)

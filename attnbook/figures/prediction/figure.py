@@ -64,9 +64,8 @@ class Prediction(Figure):
 
     ask = traitlets.Unicode().tag(sync=True)
     labels: traitlets.List[str] = traitlets.List().tag(sync=True)
-    options: traitlets.List[str] = traitlets.List().tag(
-        sync=True
-    )  # empty: the reader types numbers
+    # Empty: the reader types numbers.
+    options: traitlets.List[str] = traitlets.List().tag(sync=True)
     right = traitlets.Any().tag(sync=True)
     wrong_answers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
     within = traitlets.Float().tag(sync=True)

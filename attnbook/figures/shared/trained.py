@@ -23,9 +23,8 @@ class TrainedFigure(Figure):
     shown: Any = traitlets.Dict().tag(sync=True)  # what is shown before the model has loaded
     wanted = traitlets.Bool(default_value=False).tag(sync=True)
     weights: Any = traitlets.Dict().tag(sync=True)  # only if wanted: no page stores them
-    late: traitlets.List[str] = traitlets.List().tag(
-        sync=True
-    )  # scripts that the page loads when they are needed
+    # Scripts that the page loads when they are needed.
+    late: traitlets.List[str] = traitlets.List().tag(sync=True)
 
     @abstractmethod
     def _packed(self) -> dict[str, Any]: ...

@@ -10,7 +10,8 @@ from torch import nn
 
 from attnbook.checks import check_axes, check_dropout, check_flag, check_size
 from attnbook.models.checks import check_vectors
-from attnbook.multihead import MultiHeadAttention, check_from_torch, check_part
+from attnbook.multihead import MultiHeadAttention
+from attnbook.torch_weights import check_from_torch, check_part
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped

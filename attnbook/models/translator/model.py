@@ -244,8 +244,7 @@ class Translator(nn.Module):
             last = score[:, END:].argmax(-1) + END  # padding and beginnings are never written
             written.append(last)
         cause = "the model's weights" + " and what change returned" * (change is not None)
-        check_finite(
-            torch.stack(scores, 1), texts, cause
-        )  # once, because each check waits for the GPU
+        # Once, because each check waits for the GPU.
+        check_finite(torch.stack(scores, 1), texts, cause)
         outputs = [self.target.decode(row) for row in torch.stack(written, 1).tolist()]
         return make_translations(texts, outputs, step_weights)

@@ -30,9 +30,8 @@ class Room:
     rough: float  # the tolerance of numbers that Python stores
     typed: str
     characters: str  # one element for each typed character
-    move: Callable[
-        [Locator], dict[str, Any]
-    ]  # uses another control, and returns the traits that change
+    # Uses another control, and returns the traits that change.
+    move: Callable[[Locator], dict[str, Any]]
     refused: dict[str, str]  # texts that cannot be read, with their messages
     still: str  # what the message names as still shown
     ink: str  # a part that is grey while the text cannot be read

@@ -65,10 +65,11 @@ def test_given_positions_are_encoded_and_say_what_comes_first():
     cache = model.make_cache(2)
     with cache.step(2, positions=order[:2]):  # a step that the caller opens
         model(tokens[:, order[:2]], cache=cache)
+    # After position 3, which is not the last token's.
     assert cache.next_positions.tolist() == [
         4,
         4,
-    ]  # after position 3, which is not the last token's
+    ]
     assert cache.positions[cache.valid].tolist() == [3, 0, 3, 0]
 
 

@@ -1,4 +1,4 @@
-"""When the fast paths are used.
+"""Which path does this call take? The formulas, or a fast path.
 
 The sizes are those from which on a fast path was faster than the formula in `make bench`. Below
 them, and where `needs_fallback` is true, layers run the formulas. An exported program serves all
@@ -14,7 +14,7 @@ import torch
 
 from attnbook.checks import autocast_is_on
 from attnbook.fused.blocks import BLOCK
-from attnbook.fused.fallback import needs_fallback
+from attnbook.reading import needs_fallback
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,12 @@ PRODUCTS_WIDENED, PRODUCTS_SLICED = 2**22, 2**23
 # units, if these are more) it takes for additive attention without stored weights to stream. With
 # fewer, whole scores and weights hardly need memory, and are computed faster.
 STREAMED = 1
+
+
+def runs_steps(layer: object, own: type, *steps: str) -> bool:
+    """Whether these methods of a layer are those of a layer of the book."""
+    kind = type(layer)
+    return kind is own or all(getattr(kind, step) is getattr(own, step) for step in steps)
 
 
 def fast_weigh_pays(scores: Tensor) -> bool:

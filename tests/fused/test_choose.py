@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from attnbook import AdditiveAttention, DotProductAttention
-from attnbook.fused import blocks, when_faster
-from attnbook.fused.when_faster import (
+from attnbook.fused import blocks, choose
+from attnbook.fused.choose import (
     PRODUCTS_SLICED,
     PRODUCTS_WIDENED,
     SCORES,
@@ -32,14 +32,14 @@ def tensors(queries, keys, size=1, value_size=1):
 @pytest.mark.parametrize("learns", [False, True])
 @pytest.mark.parametrize("queries", [1, 16])
 def test_blocks_are_used_from_their_number_of_hidden_units_on(queries, learns, monkeypatch):
-    monkeypatch.setattr(when_faster, "FAST_TANH", False)
+    monkeypatch.setattr(choose, "FAST_TANH", False)
     enough = UNITS_OF_ONE if queries == 1 else UNITS_TRAINING if learns else UNITS
     keys = enough // (queries * HIDDENS)
     weight = torch.empty(HIDDENS, requires_grad=learns)
     for number, pays in ((keys, True), (keys - 1, False)):
         q, k, _ = tensors(queries, number)
         assert blocks_pay(q, k, HIDDENS, [weight]) is pays
-    monkeypatch.setattr(when_faster, "FAST_TANH", True)
+    monkeypatch.setattr(choose, "FAST_TANH", True)
     assert blocks_pay(*tensors(queries, keys)[:2], HIDDENS, [weight]) is (queries > 1)
 
 
@@ -72,7 +72,7 @@ def test_slices_are_used_from_their_number_of_products_on():
 @pytest.mark.parametrize("nothing", [(0, 7), (7, 0)])
 def test_no_fast_path_is_used_for_empty_inputs(nothing, monkeypatch):
     for name in THRESHOLDS:
-        monkeypatch.setattr(when_faster, name, 0)
+        monkeypatch.setattr(choose, name, 0)
     queries, keys, values = tensors(*nothing)
     assert not fast_weigh_pays(queries @ keys.transpose(1, 2))
     assert not blocks_pay(queries, keys, HIDDENS, [])
@@ -121,7 +121,7 @@ def test_a_program_exported_at_one_size_takes_all_sizes(export, at, layer):
 def no_blocks(monkeypatch):
     """Take every fast path, and make blocks raise a NameError."""
     for name in THRESHOLDS:
-        monkeypatch.setattr(when_faster, name, 0)
+        monkeypatch.setattr(choose, name, 0)
     monkeypatch.delattr(blocks, "BLOCK")
 
 
