@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
@@ -61,21 +61,7 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
-    @runtime_checkable
-    class Seen(Protocol):
-        """Which of some stored keys are seen: a `CacheStep`, or a `CrossCache`."""
-
-        @property
-        def visible(self) -> Tensor | None:
-            """The mask, `(batch, 1, num_queries or 1, num_keys)`; None means all."""
-
-        @property
-        def in_use(self) -> slice | None:
-            """The keys that all queries see, where no other key is seen."""
-
-        @property
-        def sees_all(self) -> bool:
-            """Whether nothing but zeros is hidden."""
+    from attnbook.cache import CacheStep, CrossCache
 
 
 LATER_ORDER = (
@@ -208,7 +194,7 @@ class DotProductAttention(Attention):
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
-        seen: Seen,
+        seen: CacheStep | CrossCache,
     ) -> Tensor:
         """Attend to stored keys, where all inputs have four axes and are known to fit.
 

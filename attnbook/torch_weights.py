@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -17,18 +17,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@runtime_checkable
-class Projections(Protocol):
-    """What is copied of a `MultiHeadAttention`."""
-
-    W_q: nn.Linear
-    W_k: nn.Linear
-    W_v: nn.Linear
-    W_o: nn.Linear
-    attention: DotProductAttention
-    num_heads: int
-    num_kv_heads: int
-    rotary: Any
+# A `MultiHeadAttention`, whose module imports this one.
+Layer = Any
 
 
 def check_from_torch(name: str, module: nn.Module, kind: type[nn.Module], *steps: str) -> None:
@@ -44,7 +34,7 @@ def check_from_torch(name: str, module: nn.Module, kind: type[nn.Module], *steps
     _check_unchanged(name, module)
 
 
-def check_to_torch(layer: Projections) -> None:
+def check_to_torch(layer: Layer) -> None:
     """Refuse a `MultiHeadAttention` that computes what torch's layer cannot."""
     projections = {name: getattr(layer, name) for name in ("W_q", "W_k", "W_v", "W_o")}
     for name, projection in projections.items():
@@ -80,7 +70,7 @@ def check_to_torch(layer: Projections) -> None:
             raise ValueError(f"{name} {rule}, got {'none' if has_bias else 'one'}")
 
 
-def check_part(name: str, part: Any, kind: type[nn.Module]) -> None:  # noqa: ANN401
+def check_part(name: str, part: nn.Module, kind: type[nn.Module]) -> None:
     """Refuse to copy a part that replaces a layer's own, or that has hooks."""
     if type(part) is not kind:
         shown = f"an nn.{kind.__name__}" if kind.__module__.startswith("torch") else kind.__name__
@@ -88,7 +78,7 @@ def check_part(name: str, part: Any, kind: type[nn.Module]) -> None:  # noqa: AN
     _check_unchanged(name, part)
 
 
-def _check_unchanged(name: str, part: Any) -> None:  # noqa: ANN401
+def _check_unchanged(name: str, part: nn.Module) -> None:
     if not is_untouched(part, global_hooks=False):
         raise TypeError(
             f"{name} must have no hooks and no forward of its own to be copied, got a "
@@ -97,7 +87,7 @@ def _check_unchanged(name: str, part: Any) -> None:  # noqa: ANN401
 
 
 @torch.no_grad()
-def copy_weights(layer: Projections, module: nn.MultiheadAttention, *, to_torch: bool) -> None:
+def copy_weights(layer: Layer, module: nn.MultiheadAttention, *, to_torch: bool) -> None:
     """Copy the weights of a `MultiHeadAttention` to torch's layer, or back; frozen ones stay so."""
     for ours, theirs in _pairs(layer, module):
         if to_torch:
@@ -108,7 +98,7 @@ def copy_weights(layer: Projections, module: nn.MultiheadAttention, *, to_torch:
 
 
 def _pairs(
-    layer: Projections,
+    layer: Layer,
     module: nn.MultiheadAttention,
 ) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
     """Pair our parameters with those of torch that contain them."""

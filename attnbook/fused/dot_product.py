@@ -31,7 +31,6 @@ from attnbook.heads import share_keys, shares_keys, unshare_keys
 from attnbook.masking.masks import count_visible, without_future
 from attnbook.masking.padding import visible_to_any, zero_hidden
 from attnbook.pooling import pool
-from attnbook.reading import may_choose_by
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
 
@@ -79,7 +78,8 @@ def fast_dot_product_attention(inputs: Inputs, *, from_first: bool = True) -> Te
         from_first: whether lengths alone say what is visible, so that keys can be cut off.
     """
     queries, keys, values, visible = inputs[:4]
-    reads = may_choose_by(queries)
+    # What else forbids reading has taken the formula before this call.
+    reads = queries.is_cpu and not torch.compiler.is_compiling()
     if reads and needs_gradient(queries, keys, values) and not _tolerates_rounding(inputs):
         return _formula(inputs)
     as_many, biased = _are_as_many(queries, keys), inputs.bias is not None
