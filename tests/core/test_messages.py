@@ -157,7 +157,7 @@ def test_a_wrong_argument_is_refused_with_our_own_message(name, argument):
 
 
 def test_every_public_function_is_in_the_table():
-    # What a cache refuses is in a table of its own, in test_cache.py.
+    # What a cache refuses is in a table of its own, in tests/cache.
     caches = {"CrossCache", "KeyValueCache", "LayerCache"}
     without = {"Attention", "__version__", "checked", *caches}
     assert {*attnbook.__all__} - without == {*GOOD}

@@ -41,7 +41,7 @@ SLOW = "not book and not engines and (browser or slow)"
 BORROWED = ("tools/node_modules",)
 # The tests of a folder are in the folder of the same name in tests/; these have more.
 MORE_TESTS = {
-    "attnbook/fused": ["tests/core"],
+    "attnbook/fused": ["tests/core", "tests/cache"],
     "attnbook/masking": ["tests/core"],
     "attnbook/practice/tasks": ["tests/practice", "tests/figures/code"],
     "attnbook/tracing": ["tests/figures/shape"],
@@ -49,7 +49,7 @@ MORE_TESTS = {
     "attnbook/models/translator": ["tests/models/test_messages.py", "tests/figures/translator"],
     "attnbook/figures/attention": ["tests/figures/code"],  # reader_function.js
     "attnbook/figures/shared": ["tests/figures"],
-    "attnbook": ["tests/fused"],
+    "attnbook": ["tests/cache", "tests/fused", "tests/masking"],
     "tools/site/python_in_page": ["tests/figures/code"],
 }
 

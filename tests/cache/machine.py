@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import attnbook.cache.key_value as cache_module
 from attnbook import MultiHeadAttention, rotary_encoding
-from tests.core.cache_oracle import Oracle, Rules, Weights
+from tests.cache.oracle import Oracle, Rules, Weights
 
 HIDDENS, HEAD_SIZE = 5, 4
 MOST_ROWS = 3

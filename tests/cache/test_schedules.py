@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.core.cache_machine import CacheMachine
+from tests.cache.machine import CacheMachine
 
 
 def test_a_cache_in_any_schedule_computes_what_the_whole_text_gives(request):

@@ -1,6 +1,6 @@
 """A cache of keys and values: by hand, what it refuses, its memory, compiled and exported.
 
-Random schedules of everything that it can do are in `test_cache_schedules.py`.
+Random schedules of everything that it can do are in `test_schedules.py`.
 """
 
 import math
@@ -19,7 +19,7 @@ from torch._dynamo.testing import CompileCounter
 import attnbook.cache.key_value as cache_module
 from attnbook import CrossCache, KeyValueCache, LayerCache, MultiHeadAttention, rotary_encoding
 from attnbook.cache import CacheStep
-from tests.core.cache_machine import is_same
+from tests.cache.machine import is_same
 
 HIDDENS, HEAD_SIZE, NUM_HEADS, NUM_KV_HEADS = 5, 4, 6, 2
 TOLERANCE = 1e-12
