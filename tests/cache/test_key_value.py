@@ -57,8 +57,8 @@ def random_vectors(num_tokens, seed=3, dtype=torch.float64):
 
 
 def append_ones(cache, num_tokens, **options):
-    """Store ones, without a model."""
-    with cache.step(num_tokens, **options):
+    """Store ones, without a model; return the step."""
+    with cache.step(num_tokens, **options) as step:
         for index in range(cache.num_layers):
             layer = cache.layer(index)
             shape = cache.batch, layer.keys.shape[1], num_tokens
@@ -66,6 +66,7 @@ def append_ones(cache, num_tokens, **options):
                 torch.ones(*shape, it.shape[3], dtype=it.dtype) for it in (layer.keys, layer.values)
             )
             layer.append(keys, values)
+    return step
 
 
 def assert_unchanged(cache, before):
@@ -728,6 +729,14 @@ def test_max_rewind_tokens_can_be_taken_back_where_positions_have_gaps():
     cache.rewind(1)
     append_ones(cache, 1)
     assert cache.positions[cache.valid].tolist() == [0, 10, 11] * 2
+
+
+def test_a_single_next_token_has_the_position_after_given_ones_and_sees_its_window_only():
+    cache, near = make_cache(), make_cache(window=2, max_rewind=3)
+    append_ones(cache, 1, positions=torch.tensor([5]))
+    assert append_ones(cache, 1).positions.tolist() == [[6], [6]]
+    append_ones(near, 5)  # which stores more than the window, to take it back
+    assert append_ones(near, 1).visible.sum(dim=-1).unique().tolist() == [2]
 
 
 def test_tokens_of_another_document_than_the_evicted_ones_can_be_taken_back():
