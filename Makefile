@@ -14,7 +14,8 @@ NODE_BIN := tools/node_modules/.bin
 WITHOUT_ANSWERS := $(if $(filter no,$(ANSWERS)),--without-answers)
 # One worker for each core, in the order of tests/schedule.py; FULL=1: all combinations of
 # parameters instead of the sample of tests/sampling.py.
-SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile $(if $(FULL),--full)
+FULLY := $(if $(FULL),--full -o faulthandler_timeout=7200)
+SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist loadfile $(FULLY)
 # The number of other processors that `make rounding` tries.
 SEEDS ?= 10
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -74,10 +75,10 @@ rounding: $(READY) ## compare the chapters as if on SEEDS=10 other processors (N
 	@$(BIN)/python -m tools.ci.processors --seeds $(SEEDS) $(NAME)
 
 browser: book ## test the built book in Chromium (PICTURES=1: save screenshots; FULL=1)
-	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures) $(if $(FULL),--full)
+	$(BIN)/pytest tests -m browser $(if $(PICTURES),--pictures) $(FULLY)
 
 other-browsers: book ## test the built book in Firefox and WebKit, if they are installed (PICTURES=1, FULL=1)
-	$(BIN)/pytest tests -m engines $(if $(PICTURES),--pictures) $(if $(FULL),--full)
+	$(BIN)/pytest tests -m engines $(if $(PICTURES),--pictures) $(FULLY)
 
 check: lint ## check style and types, and run each test that is not slow
 	$(BIN)/pytest tests -m "not browser and not engines and not slow" $(SIDE_BY_SIDE)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Locator, Page, sync_playwright
 
-from tests import time_limit
 from tests.tools.site.jupyterlab import jupyterlab, write_notebook
 from tools import ROOT
 from tools.book.server import QuietHandler, start_server
@@ -54,15 +53,20 @@ def pytest_collection_modifyitems(items):
             item.add_marker("book")
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Wait for the book, which `make test` builds meanwhile, before the time of a test begins."""
+    exit_code = os.environ.get(BOOK_EXIT_CODE)
+    while exit_code and item.get_closest_marker("book") and not Path(exit_code).exists():
+        time.sleep(0.2)
+    return (yield)
+
+
 @pytest.fixture(scope="session")
-def site(request):
-    """The built book; `make test` builds it while other tests run, and names this file."""
-    if exit_code := os.environ.get(BOOK_EXIT_CODE):
-        while not Path(exit_code).exists():
-            time_limit.begin(request.config)  # the build's time is not the test's
-            time.sleep(0.2)
-        if Path(exit_code).read_text() != "0":
-            pytest.exit("The book could not be built, so no page of it was opened.", 1)
+def site():
+    """The built book."""
+    if (exit_code := os.environ.get(BOOK_EXIT_CODE)) and Path(exit_code).read_text() != "0":
+        pytest.exit("The book could not be built, so no page of it was opened.", 1)
     if not (SITE.parent / ".made-from").exists():
         pytest.exit("There is no finished book in _build/html: run `make book` first.", 1)
     return SITE

@@ -17,7 +17,7 @@ from attnbook.fused import blocks, choose, dot_product
 # So that failed assertions in helpers show what was compared.
 pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
 
-pytest_plugins = ["tests.time_limit", "tests.browsing", "tests.sampling", "tests.schedule"]
+pytest_plugins = ["tests.browsing", "tests.sampling", "tests.schedule"]
 
 for name, examples in (("sample", 20), ("full", 100)):
     settings.register_profile(name, derandomize=True, deadline=None, max_examples=examples)

@@ -32,6 +32,7 @@ PROGRESS = LOGS / "progress.json"
 BOOK = LOGS / "book-exit-code"
 PYTHON = sys.executable
 NOT_RUN = -1000  # no exit code is that low
+FULL = ("--full", "-o", "faulthandler_timeout=7200")
 EVERY = 20  # seconds between two status lines
 LONG = 60  # seconds after which a status line names a test
 # The command that runs one part again.
@@ -91,12 +92,12 @@ class Part:
 
 def parts(workers: int, *, full: bool) -> list[Part]:
     """All parts of `make test`."""
-    pytest = [PYTHON, "-m", "pytest", "tests", f"--numprocesses={workers}", "--dist=loadfile"]
+    pytest = [PYTHON, "-m", "pytest", "tests", f"-n={workers}", "--dist=loadfile", "-q"]
     copies = [PYTHON, "-m", "tools.copies.colab_end_to_end"]
     return [
         Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
         Part("lint", ["make", "--no-print-directory", "lint"]),
-        Part("tests", [*pytest, "-q", *(["--full"] if full else [])]),
+        Part("tests", [*pytest, *(FULL if full else [])]),
         Part("chapters", ["make", "--no-print-directory", "nbval"], after="book"),
         Part("copies", [*copies, *([] if full else ["--two"])], after="chapters"),
     ]
