@@ -258,14 +258,6 @@ TABLE = [
     (grading.gold_mask, OF_DATES | {"field": "day"},
      DATES | {"field": [("hour", "field must be one of year, month, day, got 'hour'")]}),
     (grading.effects, OF_DATES | {"model": READER}, DATES | kind("model", "Translator")),
-    (grading.reach, {"model": TRANSLATOR, "text": "abc", "place": 1, "other": "c"},
-     kind("model", "Translator") | {
-         "text": [(3, "text must be a string"), ("", "text must hold at least one character")],
-         "place": [("a", "place must be a whole number, got 'a'"),
-                   (3, r"place must lie in \[0, len\(text\)=3\), got 3"),
-                   (-1, r"place must lie in \[0, len\(text\)=3\), got -1")],
-         "other": [(3, "other must be a string, got int"), ("?", "text must hold characters"),
-                   ("ab", "other must be one character, got 'ab'")]}),
     # Decoders
     (DecoderConfig, {},
      sizes("num_hiddens", "num_layers", "ffn_hiddens") | DROPOUT

@@ -21,7 +21,6 @@ from attnbook.models.translator.interventions import (
     Effect,
     effects,
     gold_mask,
-    reach,
     without,
 )
 from attnbook.models.vocabulary import check_some
@@ -42,7 +41,6 @@ __all__ = [
     "grade",
     "grade_by_locale",
     "looked",
-    "reach",
     "uniform",
     "without",
 ]

@@ -1,4 +1,4 @@
-"""Changed weights and characters, to measure how much the output and the keys depend on them."""
+"""Changed weights, to measure how much the output depends on them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.checks import check_whole_number, describe_value
+from attnbook.checks import describe_value
 from attnbook.models.checks import check_kind, check_list
 from attnbook.models.translator.model import BATCH, Translator
-from attnbook.models.vocabulary import check_some, check_text
+from attnbook.models.vocabulary import check_some
 
 if TYPE_CHECKING:
     from attnbook.models.translator.dates import WrittenDate
@@ -111,43 +111,3 @@ def _make_changes(
         only_here(lambda weights: without(weights, ~gold)),
         only_here(lambda weights: elsewhere.to(weights.dtype)),
     ]
-
-
-@torch.no_grad()
-def reach(model: Translator, text: str, place: int, other: str) -> Tensor:
-    """Measure how much each key changes when one character of the text is replaced.
-
-    Args:
-        model: any translator.
-        text: the text.
-        place: index of the character that is replaced, in [0, len(text)).
-        other: the character that replaces it.
-
-    Returns:
-        `(len(text),)`, the size of each key's change in units of the key's own size.
-
-    Raises:
-        TypeError: `text` or `other` is no string, or `place` no whole number.
-        ValueError: `other` is not one character, `place` lies outside of the text, or the
-            model cannot read a character.
-
-    Example:
-        >>> from attnbook.models.translator.checkpoints import book_model
-        >>> from attnbook.models.translator.interventions import reach
-        >>> reach(book_model("small"), "3 May 2024", place=0, other="4") > 0
-        tensor([ True,  True,  True, False, False, False, False, False, False, False])
-    """
-    check_kind("model", model, Translator)
-    check_text(text)
-    if not isinstance(other, str):
-        raise TypeError(f"other must be a string, got {type(other).__name__}")
-    check_whole_number("place", place)
-    if len(other) != 1:
-        raise ValueError(f"other must be one character, got {describe_value(other)}")
-    if not 0 <= place < len(text):
-        raise ValueError(f"place must lie in [0, len(text)={len(text)}), got {place}")
-    tokens, valid_lens = model.read([text, text[:place] + other + text[place + 1 :]])
-    keys, changed = model.encoder(tokens, valid_lens)[0]
-    tiny = torch.finfo(keys.dtype).tiny
-    change: Tensor = (changed - keys).norm(dim=-1) / keys.norm(dim=-1).clamp_min(tiny)
-    return change.cpu()

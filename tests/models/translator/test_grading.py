@@ -20,7 +20,6 @@ from attnbook.models.translator.grading import (
     grade,
     grade_by_locale,
     looked,
-    reach,
     uniform,
     without,
 )
@@ -170,18 +169,6 @@ def test_a_change_applies_to_its_field_only_and_the_output_depends_on_it(
                 assert torch.allclose(shares, torch.ones_like(shares))
             assert len(kept[number].weights[steps]) == stop - first
             assert torch.equal(removed[number].weights[:first], before[number].weights[:first])
-
-
-@pytest.mark.parametrize("place", [0, 4])
-def test_a_character_reaches_two_positions_in_one_encoder_and_all_in_the_other(place):
-    text = "9. März 1987"
-    near = reach(book_model("convolutional"), text, place, "8")
-    assert near[place] > 0.1
-    assert all(near[j] < 1e-6 for j in range(len(text)) if abs(j - place) > 2)
-    far = reach(book_model("recurrent"), text, place, "8")
-    assert far.shape == (len(text),)
-    assert far.all()
-    assert all(far[j] > 0.01 for j in range(len(text)) if abs(j - place) == 3)
 
 
 # The tool, and the targets of the book's model
