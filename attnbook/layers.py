@@ -174,7 +174,9 @@ class DotProductAttention(Attention):
             if bias is not None:
                 check_bias(bias, shape, queries, visible, causal=causal)
             inputs = Inputs(queries, keys, values, visible, bias, causal, self.scale)
-            return self._run_kernel(inputs, from_first=mask is None)
+            output = fast_dot_product_attention(inputs, from_first=mask is None)
+            self._keep(WeightsOnDemand.of_call(inputs) if self.keep_weights else None)
+            return output
         queries = share_keys(queries, keys.shape[1]) if shared else queries
         scores = self.score(queries, keys)
         check_scores(scores, queries, keys)
@@ -183,11 +185,6 @@ class DotProductAttention(Attention):
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers: nn.Module declares Any
-
-    def _run_kernel(self, inputs: Inputs, *, from_first: bool) -> Tensor:
-        output = fast_dot_product_attention(inputs, from_first=from_first)
-        self._keep(WeightsOnDemand.of_call(inputs) if self.keep_weights else None)
-        return output
 
     def _attend_unchecked(
         self,
@@ -240,16 +237,14 @@ class DotProductAttention(Attention):
 
         The weights of many scores are computed when they are read.
         """
-        if self.keep_weights and not (has_many_scores(queries, keys) and self._is_plain()):
+        kind = DotProductAttention
+        many = not self.keep_weights or has_many_scores(queries, keys)
+        # A subclass or a hook might read the weights within the call.
+        if not many or (self.keep_weights and not (type(self) is kind and is_untouched(self))):
             return False
         if self._drops():
             return False
-        as_book = self._scores_as(DotProductAttention)
-        return as_book and runs_steps(self, DotProductAttention, *AFTER_THE_SCORE)
-
-    def _is_plain(self) -> bool:
-        """Whether this is the book's own layer, without anything that could read its weights."""
-        return type(self) is DotProductAttention and is_untouched(self)
+        return self._scores_as(kind) and runs_steps(self, kind, *AFTER_THE_SCORE)
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         return sharing_keys(super()._pool, weights, values, visible)

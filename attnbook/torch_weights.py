@@ -98,8 +98,7 @@ def copy_weights(layer: Layer, module: nn.MultiheadAttention, *, to_torch: bool)
 
 
 def _pairs(
-    layer: Layer,
-    module: nn.MultiheadAttention,
+    layer: Layer, module: nn.MultiheadAttention
 ) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
     """Pair our parameters with those of torch that contain them."""
     inputs = (layer.W_q, layer.W_k, layer.W_v)

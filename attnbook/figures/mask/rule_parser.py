@@ -23,15 +23,12 @@ def evaluate_rule(text: str, rules: dict[str, Any]) -> tuple[list[list[bool]] | 
     names = {name: rules[name] for name in ("num_queries", "num_keys")}
     names["documents"] = rules["documents"] or [0] * names["num_keys"]
     names["~"] = _invert
-    first = names["num_keys"] - names["num_queries"]
+    keys, first = range(names["num_keys"]), names["num_keys"] - names["num_queries"]
     try:
         tree = NamedInversion().visit(ast.parse(f"lambda q, k: (\n{text}\n)", mode="eval"))
         code = compile(ast.fix_missing_locations(tree), "your rule", "eval")
         is_visible = eval(code, names)  # noqa: S307 - the caller's own, in the caller's own Python
-        rows = [
-            [is_visible(q, k) for k in range(names["num_keys"])]
-            for q in range(first, names["num_keys"])
-        ]
+        rows = [[is_visible(q, k) for k in keys] for q in keys[first:]]
     except Exception as error:  # whatever the expression raises is reported
         return None, f"{type(error).__name__}: {getattr(error, 'msg', error)}"
     if "~" in text and not _runs_on_tensors(text):
