@@ -535,7 +535,8 @@ def append_vectors(layer):
 def test_a_cache_from_inference_mode_goes_on_without_it(change, go_on):
     cache = start()
     with torch.inference_mode():
-        cache = change(cache) or cache
+        new = change(cache)
+    cache = new if isinstance(new, KeyValueCache) else cache
     length = int(cache.lengths[0])
     with torch.no_grad():
         if go_on == "a rewind":
