@@ -255,7 +255,7 @@ def test_each_recipe_runs_with_the_core_alone_or_names_the_extra_that_the_page_n
     errors = run_program(python, RECIPES, tmp_path, tmp_path)
     named = {error.partition("pip install ")[2] for error in errors.values()}
     assert {*errors} == {"recipes-weights-per-head", "recipes-generate"}
-    assert named == {*re.findall(r"`pip install (.*?)`", page[0].source)}
+    assert named == {*re.findall(r"`pip install ('.*?')`", page[0].source)}
 
 
 FIGURE = """
