@@ -21,8 +21,8 @@ from attnbook.checks import check_axes, check_numbers, labels
 from attnbook.colors import DARK, KEYS, LIGHT, on_dark_pages
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import matplotlib.axes
+    import matplotlib.figure
     from torch import Tensor
 
 BLUE = LIGHT["weight"]
@@ -222,7 +222,9 @@ def _load_matplotlib() -> Any:  # noqa: ANN401 - a module that may be missing
     return matplotlib
 
 
-def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+def new_figure(
+    width: float, height: float
+) -> tuple[matplotlib.figure.Figure, matplotlib.axes.Axes]:
     """Make a matplotlib figure, in inches, with one pair of axes in the book's style.
 
     Example:
@@ -238,7 +240,7 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
         return figure, figure.subplots()
 
 
-def draw(figure: Figure, alt: str, text: str | None = None) -> Picture:
+def draw(figure: matplotlib.figure.Figure, alt: str, text: str | None = None) -> Picture:
     """Turn a matplotlib figure into a picture that is legible on a light and on a dark page.
 
     What is drawn in `INK` takes the page's text colour, as axes and labels made by
@@ -360,7 +362,7 @@ def _draw_cells(
     rows: list[str],
     columns: list[str],
     title: str,
-) -> Figure:
+) -> matplotlib.figure.Figure:
     figure, axes = new_figure(*_size(rows, columns))
     _fill_cells(axes, numbers)
     axes.set_title(title, parse_math=False)
