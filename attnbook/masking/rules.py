@@ -218,7 +218,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
             `(batch, num_keys)`.
         query_documents, key_documents: as for `document_mask`, both or none.
         window: how many positions a query sees, its own included; None means all.
-        sinks: how many first positions each query sees besides.
+        sinks: how many first positions each query also sees.
 
     Returns:
         `(1 or batch, [1,] num_queries, num_keys)`.
