@@ -140,7 +140,7 @@ class DotProductAttention(Attention):
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` does; by torch's own kernel if there are many scores.
 
-        Unless dropout acts, the weights of more than 65,536 scores are not stored, but computed when
+        Unless dropout acts, the weights of more than 65,536 scores are not stored but computed when
         they are read. Keys and values may have fewer heads than queries, if their number divides
         that of queries: neighbouring heads of queries share one head of keys.
 
