@@ -400,9 +400,9 @@ def _draw_cell(
     color: str,
     strength: float = 1,
 ) -> None:
-    style: Any = {"alpha": strength, "lw": 0, "clip_on": False}
     rectangle = _load_matplotlib().patches.Rectangle
-    axes.add_patch(rectangle(box[:2], *box[2:], color=color, **style))
+    style: Any = {"color": color, "alpha": strength, "lw": 0, "clip_on": False}
+    axes.add_patch(rectangle(box[:2], *box[2:], **style))
 
 
 def _draw_scale(axes: Any, y: float) -> None:  # noqa: ANN401 - matplotlib's

@@ -232,30 +232,33 @@ def test_the_core_runs_with_its_requirements_alone_and_names_the_extras_it_misse
 
 # A file for each recipe, because one of them reads its own source.
 RECIPES = """
-import contextlib, json, pathlib, runpy, sys
-errors = {}
+import contextlib, io, json, pathlib, runpy, sys
+results = {}
 for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-    with contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             runpy.run_path(str(file))
-        except Exception as error:
-            errors[file.stem] = str(error)
-print(json.dumps(errors))
+            results[file.stem] = printed.getvalue()
+        except ImportError as error:
+            results[file.stem] = str(error)
+print(json.dumps(results))
 """
 
 
 @pytest.mark.usefixtures("core")
-def test_each_recipe_runs_with_the_core_alone_or_names_the_extra_that_the_page_names(
+def test_recipes_print_the_same_with_the_core_alone_or_name_the_extra_that_the_page_names(
     python, tmp_path
 ):
-    page = read(ROOT / "chapters" / "recipes.ipynb").cells
+    page, stored = read(ROOT / "chapters" / "recipes.ipynb").cells, {}
     for cell in page:
         if cell.cell_type == "code":
             (tmp_path / f"{cell.id}.py").write_text(cell.source, "utf-8")
-    errors = run_program(python, RECIPES, tmp_path, tmp_path)
-    named = {error.partition("pip install ")[2] for error in errors.values()}
-    assert {*errors} == {"recipes-weights-per-head", "recipes-generate"}
-    assert named == {*re.findall(r"`pip install ('.*?')`", page[0].source)}
+            stored[cell.id] = "".join(output.get("text", "") for output in cell.outputs)
+    results = run_program(python, RECIPES, tmp_path, tmp_path)
+    named = [results.pop(f"recipes-{name}") for name in ("weights-per-head", "generate")]
+    extras = re.findall(r"`pip install ('.*?')`", page[0].source)
+    assert [message.partition("pip install ")[2] for message in named] == extras
+    assert results == {name: text for name, text in stored.items() if name in results}
 
 
 FIGURE = """
