@@ -130,8 +130,6 @@ def test_find_it_asks_for_a_fix_and_a_test_of_the_same_task(name):
     task, _ = BUG_TO_FIND[name]
     assert broken.outputs, "its symptom is shown"
     assert find_call(fixed, "check")[0] == find_call(tested, "grade_tests")[0] == task
-    assert f"✗ {task}: not yet." in output_of(fixed)
-    assert f"✗ {task}, 1 test: no bug is caught." in output_of(tested)
 
 
 @each_chapter
@@ -159,7 +157,6 @@ def test_a_chapter_of_tasks_refuses_its_starters_and_accepts_its_answers(name):
     answers = [cell for cell in judged if has_tag(cell, ANSWER)]
     assert len(exercises) >= 3
     assert len(answers) >= len(exercises)
-    assert all("✗" in output_of(cell) for cell in exercises)
     # One answer shows the verdict on a bug on purpose.
     assert sum(is_accepted(output_of(cell)) for cell in answers) >= len(exercises)
 
@@ -178,10 +175,9 @@ def test_a_chapter_asks_for_each_task_with_a_hint_and_an_answer(task):
         if "# your code" in cell.source and f'check("{task}"' in cell.source
     ]
     assert found, f"no chapter asks for {task}"
-    for near, (exercise, *after) in found:
+    for near, (_, *after) in found:
         answer = next(cell for cell in after if has_tag(cell, ANSWER) and "check(" in cell.source)
         assert any(":::{dropdown} Hint" in cell.source for cell in near)
-        assert f"✗ {task}: not yet." in output_of(exercise)
         assert f"✓ {task}: right." in output_of(answer)
 
 

@@ -29,6 +29,7 @@ from nbformat import NotebookNode
 import attnbook
 from tools import ROOT
 from tools.book import kernels
+from tools.book.cells import TO_WRITE, has_tag
 from tools.book.state import KERNELS
 from tools.table_of_contents import pages
 
@@ -104,6 +105,9 @@ def execute(path: Path) -> None:
             "language_info": {"name": "python"},
         }
     )
+    for cell in notebook.cells:
+        if has_tag(cell, TO_WRITE):
+            cell.outputs = []  # a verdict on code that the reader has not written yet
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         # A view refers to a widget of this run; the text next to it is complete.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
@@ -130,6 +134,12 @@ def cell_stores_an_error(cell: NotebookNode) -> str | None:
     if expected and not failed:
         return "is tagged raises-exception, and raised none"
     return None
+
+
+def cell_stores_a_verdict_on_nothing(cell: NotebookNode) -> str | None:
+    """What a cell outputs before the reader has written its code is not stored."""
+    stores = has_tag(cell, TO_WRITE) and cell.outputs
+    return "stores an output, and the reader has yet to write it" if stores else None
 
 
 def cell_stores_a_warning(cell: NotebookNode) -> str | None:
@@ -168,6 +178,7 @@ def cell_reads_a_clock(cell: NotebookNode) -> str | None:
 CHECKS: list[Callable[[NotebookNode], str | None]] = [
     cell_was_never_run,
     cell_stores_an_error,
+    cell_stores_a_verdict_on_nothing,
     cell_stores_a_warning,
     cell_is_skipped_by_nbval,
     cell_copies_the_package,
