@@ -11,7 +11,7 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge.lists import paragraphs
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.registry import find_task
+from attnbook.practice.registry import find_bugs
 from attnbook.practice.task import Bug, Case, Solution, Task
 
 TEXT = Messages(__file__)
@@ -265,10 +265,5 @@ def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str,
         >>> [*found.values()]
         [tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])]
     """
-    known = find_task(task).bugs
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(f"bugs of {task} are {', '.join(known)}, got {unknown[0]!r}")
-    return {
-        TEXT("cause", cause=known[name].cause): known[name].function(*arguments) for name in names
-    }
+    bugs = find_bugs(task, names)
+    return {TEXT("cause", cause=bug.cause): bug.function(*arguments) for bug in bugs}
