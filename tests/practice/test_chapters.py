@@ -91,7 +91,6 @@ def test_write_it_shows_a_task_and_its_unfinished_starter(name):
 
 
 ASKED = re.compile(r'Prediction\.bug\(\n    "([\w-]+)",\n    (\w+),')
-IS_FAIR = re.compile(r"is caught\. (It passes|They pass) on every correct implementation\.")
 
 
 @each_chapter
@@ -110,12 +109,10 @@ def test_find_it_has_answers_that_the_judge_accepts(name):
     task, _ = ASKED.search(asked.source).groups()
     fixed, *tested = code_after(name, "### Find it", answers=True)
     assert f"✓ {task}" in output_of(fixed)
-    verdict = output_of(tested[-1])
-    rows = [row for row in verdict.splitlines() if row.endswith((" caught", " –"))]
-    assert sum(" caught" in row for row in rows) >= len(find_task(task).bugs) / 2
-    assert IS_FAIR.search(verdict)
+    assert output_of(tested[-1]).startswith(f"✓ {task}, ")
 
 
+IS_FAIR = re.compile(r"is caught\. (It passes|They pass) on every correct implementation\.")
 # A line that ends a cell with a verdict.
 JUDGED = re.compile(r"^(check|grade_tests)\(", re.MULTILINE)
 

@@ -223,8 +223,8 @@ class Grade(Message):
         return []
 
     def _rows(self) -> list[str]:
-        if not self.share:
-            return []  # the table would be empty
+        if self.share in {0, 1}:
+            return []  # the summary says it all
         width = max(map(len, self.caught))
         heads = [TEXT("test_number", number=i) for i in range(1, len(self.tests) + 1)]
         names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]
@@ -236,7 +236,7 @@ class Grade(Message):
         return [*names, *lines]
 
     def _table(self) -> str:
-        if not self.share:
+        if self.share in {0, 1}:
             return ""
         heads = "".join(f'<th scope="col"><code>{escape(test)}</code></th>' for test in self.tests)
         rows = "".join(
