@@ -147,10 +147,11 @@ class Prediction(Figure):
             others: names of other bugs of the task, to choose from.
 
         Raises:
-            ValueError: the code has no known bug, or two; or it is one of the others; or the
-                task has no bug of a name.
+            ValueError: the code has no known bug, or two; its bug is one of the others; or the
+                task has no bug of that name.
 
         Example:
+            >>> from attnbook.figures import Prediction
             >>> from attnbook.practice import find_task
             >>> code = find_task("length-mask").bugs["mask inverted"].function
             >>> print(Prediction.bug("length-mask", code, "one key too many").right)
