@@ -65,15 +65,11 @@ def find_task(name: str) -> Task:
 
 
 def find_bugs(task: str, names: Sequence[str]) -> list[Bug]:
-    """Give known bugs of a task by their names.
-
-    Raises:
-        ValueError: there is no such task, or it has no bug of a name.
-    """
+    """Give known bugs of a task by their names; raises a ValueError for any other name."""
     known = find_task(task).bugs
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(f"bugs of {task} are {', '.join(known)}, got {unknown[0]!r}")
+    for name in names:
+        if name not in known:
+            raise ValueError(f"bugs of {task} are {', '.join(known)}, got {name!r}")
     return [known[name] for name in names]
 
 

@@ -37,10 +37,11 @@ def called(tree):
 
 
 @each_chapter
-def test_exactly_the_code_that_the_reader_completes_is_tagged_to_write(name):
+def test_exactly_the_code_that_the_reader_completes_is_tagged_so_and_stores_no_output(name):
     for cell in code(name):
         is_unfinished = "# your code" in cell.source or "# a test: " in cell.source
         assert has_tag(cell, TO_WRITE) == is_unfinished, cell.id
+        assert not (is_unfinished and cell.outputs), cell.id
 
 
 @each_chapter

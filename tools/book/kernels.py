@@ -3,8 +3,7 @@
 Importing torch and Matplotlib takes some seconds of a processor for each chapter. Nothing of
 `attnbook` is imported before the fork.
 
-As a plugin of pytest (`-p tools.book.kernels`) this forks the kernels of nbval, which then does not
-compare the outputs of code that the reader has yet to write: they are not stored.
+As a plugin of pytest (`-p tools.book.kernels`) this forks the kernels of nbval.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ def pytest_configure(config: Any) -> None:  # noqa: ANN401 - pytest is not alway
 
 
 def pytest_collection_modifyitems(items: Sequence[Any]) -> None:
-    """Run cells that the reader completes, without a comparison."""
+    """Do not compare what code outputs that the reader has yet to write: it is not stored."""
     for item in items:
         if "to-write" in item.cell.metadata.get("tags", []):
             item.options["check"] = False

@@ -136,12 +136,6 @@ def cell_stores_an_error(cell: NotebookNode) -> str | None:
     return None
 
 
-def cell_stores_a_verdict_on_nothing(cell: NotebookNode) -> str | None:
-    """What a cell outputs before the reader has written its code is not stored."""
-    stores = has_tag(cell, TO_WRITE) and cell.outputs
-    return "stores an output, and the reader has yet to write it" if stores else None
-
-
 def cell_stores_a_warning(cell: NotebookNode) -> str | None:
     """All that a cell writes to stderr counts as a warning."""
     lines = [output.text for output in cell.outputs if output.get("name") == "stderr"]
@@ -178,7 +172,6 @@ def cell_reads_a_clock(cell: NotebookNode) -> str | None:
 CHECKS: list[Callable[[NotebookNode], str | None]] = [
     cell_was_never_run,
     cell_stores_an_error,
-    cell_stores_a_verdict_on_nothing,
     cell_stores_a_warning,
     cell_is_skipped_by_nbval,
     cell_copies_the_package,

@@ -137,18 +137,15 @@ class Prediction(Figure):
 
     @classmethod
     def bug(cls, task: str, code: Function, *others: str) -> Prediction:
-        """Ask which bug some code has, among known bugs of its task.
-
-        `check` finds the bug. A wrong choice is explained by what its users report.
+        """Ask which bug some code has; a wrong choice is explained by what its users report.
 
         Args:
             task: as `check` takes it.
-            code: a function or a class with one known bug.
+            code: a function or a class with one known bug, which `check` finds.
             others: names of other bugs of the task, to choose from.
 
         Raises:
-            ValueError: the code has no known bug, or two; its bug is one of the others; or the
-                task has no bug of that name.
+            ValueError: the code has no known bug, or two; or there is no other bug of a name.
 
         Example:
             >>> from attnbook.figures import Prediction
@@ -159,7 +156,7 @@ class Prediction(Figure):
         """
         found = check(task, code).bugs
         if len(found) != 1:
-            names = ", ".join(bug.name for bug in found) or "none"
+            names = [bug.name for bug in found]
             raise ValueError(f"code must have one known bug of {task}, got {names}")
         claims: dict[str, object] = {found[0].cause: True}
         for bug in find_bugs(task, others):

@@ -70,7 +70,6 @@ def test_a_clean_chapter_passes_every_check(tmp_path, cell):
         (code("1", execution_count=None), "has no stored output"),
         (code("f()", outputs=[error()]), "stores an error"),
         (code("1", metadata=tagged("raises-exception")), "raised none"),
-        (code("f()", outputs=[stream("✗")], metadata=tagged("to-write")), "has yet to write it"),
         (code("w()", outputs=[stream("UserWarning: no\n", "stderr")]), "UserWarning: no"),
         (code("1", metadata=tagged("nbval-ignore-output")), "nbval-ignore-output"),
         (code("1", metadata=tagged("NBVAL_SKIP")), "NBVAL_SKIP"),
