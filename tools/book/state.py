@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
 PARTS = ("html", ".doctrees", "jupyter_execute")
 STAMP = ".made-from"
 REPORT = "minutes.txt"  # among the doctrees: the table that `make book` prints
+CLIENT = "tools/book/client.py"  # runs chapters
 QUESTIONS = "questions"  # the name of the build without worked answers
 
 
@@ -55,13 +57,7 @@ def is_sound(cache: Path) -> bool:
 
 
 def isolate_kernels(folder: Path) -> None:
-    """Start kernels without the writer's IPython start-up files and without log messages.
-
-    Kernels that start afterwards compute on one thread.
-    """
-    profile = folder / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+    """Start kernels on one thread, and without the writer's IPython start-up files."""
     os.environ.update(KERNELS, IPYTHONDIR=str(folder))
 
 
@@ -109,10 +105,11 @@ class Workshop:
 
     @property
     def executions(self) -> Path:
-        """The stored executions of chapters, for this state of their imports."""
-        imported = [self.root / "attnbook", self.root / "requirements.txt"]
+        """The stored executions of chapters, for this Python and this state of their imports."""
+        imported = [self.root / "attnbook", self.root / "requirements.txt", self.root / CLIENT]
         folder = self.folder if self.name == QUESTIONS else self.root / "_build"
-        return folder / ".executions" / digest(self.root, imported)
+        name = f"{platform.python_version()}-{digest(self.root, imported)}"
+        return folder / ".executions" / name
 
     def ingredients(self) -> str:
         """The hash of everything that every page depends on."""

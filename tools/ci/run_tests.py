@@ -2,9 +2,10 @@
 
 python -m tools.ci.run_tests [--full]
 
-The book is built while tests run that do not need it; then its chapters are executed again and
-compared, and two Colab copies run in a clean environment. `tests/schedule.py` orders the tests.
-The output of a part is in `_build/test-logs`, and is printed if the part fails.
+The book is built while tests run that do not need it, and executes its chapters; a test compares
+their outputs with those that they store. Then two Colab copies run in a clean environment.
+`tests/schedule.py` orders the tests. The output of a part is in `_build/test-logs`, and is printed
+if the part fails.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ LONG = 60  # seconds after which a status line names a test
 AGAIN = {
     "lint": "make lint",
     "book": "make book",
-    "chapters": "make nbval",
     "copies": "make colab-test",
     "tests": "make unit browser other-browsers",
 }
@@ -98,8 +98,7 @@ def parts(workers: int, *, full: bool) -> list[Part]:
         Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
         Part("lint", ["make", "--no-print-directory", "lint"]),
         Part("tests", [*pytest, *(FULL if full else [])]),
-        Part("chapters", ["make", "--no-print-directory", "nbval"], after="book"),
-        Part("copies", [*copies, *([] if full else ["--two"])], after="chapters"),
+        Part("copies", [*copies, *([] if full else ["--two"])], after="book"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The book's build gets the outputs that the chapters store, pictures included."""
+"""The book's build gets the outputs that chapters store; this is stricter than nbval's rules."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one r
 
 
 def outputs(notebook):
-    """The outputs of all cells, without what differs between runs."""
-    all_outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    for output in all_outputs:
+    """The outputs of each cell with code, without what differs between runs."""
+    of_cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    for output in (output for of_cell in of_cells for output in of_cell):
         output.get("data", {}).pop(VIEW, None)
-    return all_outputs
+    return of_cells
 
 
 @pytest.fixture(scope="module")
@@ -33,5 +33,5 @@ def executed(site):  # noqa: ARG001 - the book must be built
 @pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
 def test_the_books_execution_gives_what_the_chapter_stores(path, executed):
     stored = outputs(notebooks.read(path))
-    assert stored
+    assert any(stored)
     assert outputs(executed[path.name]) == stored

@@ -5,23 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-import traitlets
-from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 from tools.book.state import isolate_kernels, workshop_of
-
-
-class Coalescing(NotebookClient):
-    """Runs a chapter and stores the end of a progress bar, not each of its states.
-
-    `tools/book/notebooks.py` sets the same option; jupyter-cache, which runs chapters for the
-    page, does not offer it.
-    """
-
-    coalesce_streams = traitlets.Bool(True)
 
 
 def need_package() -> None:
