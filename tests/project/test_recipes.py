@@ -10,14 +10,13 @@ import sys
 
 import pytest
 
-from tools import ROOT
+from tools import BUDGETS, ROOT
 from tools.book.notebooks import read
 
 CELLS = read(ROOT / "chapters" / "recipes.ipynb").cells
 SECTION = re.compile(r"^\(recipe-([a-z-]+)\)=\n## (.+)\n", re.MULTILINE)
 LISTED = re.compile(r"^- \[(.+)\]\(#recipe-([a-z-]+)\) \((.+)\)$", re.MULTILINE)
 CODE = {cell.id: cell for cell in CELLS if cell.cell_type == "code"}
-MOST_LINES = 15
 
 sections = [
     match.groups()
@@ -96,6 +95,6 @@ def test_the_recipe_on_shapes_works_in_a_file(tmp_path):
 
 @each_recipe
 def test_a_recipe_is_short_runs_on_its_own_and_shows_a_result(cell):
-    assert len(cell.source.splitlines()) <= MOST_LINES
+    assert len(cell.source.splitlines()) <= BUDGETS["recipe"]["lines"]
     assert undefined(cell.source) == set()
     assert cell.outputs
