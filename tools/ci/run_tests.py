@@ -175,6 +175,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
         **os.environ,
         "ATTNBOOK_TEST_PROGRESS": str(PROGRESS),
         "ATTNBOOK_BOOK_EXIT_CODE": str(BOOK),
+        "PYTHONDONTWRITEBYTECODE": "",  # or each process would compile all modules and tests
     }
     by_name = {part.name: part for part in all_parts}
     while any(part.code is None for part in all_parts):
