@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -125,10 +126,15 @@ def engine(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def in_chromium(request, browser, watched_url) -> Callable[[str], PageReport]:
-    """A function that reports the figures of a page in Chromium."""
-    chromium, every = Chromium(browser), request.config.getoption("--full")
-    yield cache(lambda page: read_figures(chromium, f"{watched_url}{page}.html", every=every))
+def in_chromium(browser, watched_url) -> Callable[..., PageReport]:
+    """A function that reports some figures of a page in Chromium."""
+    chromium = Chromium(browser)
+
+    @cache
+    def report(page: str, *used: int) -> PageReport:
+        return read_figures(chromium, f"{watched_url}{page}.html", lambda _: [*used])
+
+    yield report
     chromium.close()
 
 
@@ -136,17 +142,26 @@ def in_chromium(request, browser, watched_url) -> Callable[[str], PageReport]:
 def visit_page(request, watched_url) -> Callable[[Engine, View], PageReport]:
     """A function that opens a page, does what a reader does, and then opens it narrow.
 
-    Only dark pages are also opened narrow, unless there is `--full`.
+    Unless there is `--full`, only dark pages are also opened narrow, and one figure of each kind is
+    used in an engine.
     """
     keep_pictures = request.config.getoption("--pictures")
     every = request.config.getoption("--full")
+    kinds_used: dict[str, set[str]] = defaultdict(set)
 
     @cache
     def go(engine: Engine, view: View) -> PageReport:
         page, scheme = view
         choose_scheme(engine, watched_url, scheme)
         url = f"{watched_url}{page}.html"
-        report = use_figures(engine, url, every=every)
+        used = kinds_used[engine.name]
+
+        def choose(kinds: list[str]) -> list[int]:
+            new = [i for i, kind in enumerate(kinds) if i == kinds.index(kind) and kind not in used]
+            return [*range(len(kinds))] if every else new
+
+        report = use_figures(engine, url, choose)
+        used |= {*report.kinds}
         if scheme == "light" and not (every or keep_pictures):
             return report
         narrow = open_page(engine, url, NARROW)
