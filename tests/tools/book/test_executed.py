@@ -9,7 +9,7 @@ from jupyter_cache import get_cache
 
 from tools import ROOT
 from tools.book import notebooks
-from tools.book.state import Workshop
+from tools.book.state import BuildFolder
 
 VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one run
 
@@ -24,7 +24,7 @@ def outputs(notebook):
 
 @pytest.fixture(scope="module")
 def executed(site):  # noqa: ARG001 - the book must be built
-    cache = get_cache(Workshop(ROOT).executions)
+    cache = get_cache(BuildFolder(ROOT).executions)
     records = cache.list_cache_records()
     yield {Path(it.uri).name: cache.get_cache_bundle(it.pk).nb for it in records}
     cache.db.dispose()

@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
-from tools.book.state import isolate_kernels, workshop_of
+from tools.book.state import build_folder_of, isolate_kernels
 
 
 def need_package() -> None:
@@ -27,7 +27,7 @@ def use_executions_of_make(app: Sphinx, config: Config) -> None:
     Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
     is read again.
     """
-    workshop = workshop_of(Path(app.srcdir), answers=config.book_answers)
-    config.nb_execution_cache_path = str(workshop.executions)
-    isolate_kernels(workshop.folder / ".ipython")
-    (Path(app.doctreedir).parent / workshop.stamp.name).unlink(missing_ok=True)
+    folder = build_folder_of(Path(app.srcdir), answers=config.book_answers)
+    config.nb_execution_cache_path = str(folder.executions)
+    isolate_kernels(folder.path / ".ipython")
+    (Path(app.doctreedir).parent / folder.stamp.name).unlink(missing_ok=True)
