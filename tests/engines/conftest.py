@@ -60,11 +60,11 @@ def list_views(*, full: bool) -> list[tuple[str, View]]:
     A page is light in one engine and dark in the other, and so is every other page of an engine.
     """
     pages = [page for page in PAGES if page not in LEFT_OUT]
-    opened = pages if full else pages_with_every_figure(pages)
+    chosen_pages = pages if full else pages_with_every_figure(pages)
     return [
         (engine, View(page, ("light", "dark")[(i // 2 + turn) % 2]))
         for turn, engine in enumerate(OTHERS)
-        for i, page in enumerate(opened)
+        for i, page in enumerate(chosen_pages)
         if full or i % 2 == turn
     ]
 
@@ -100,13 +100,13 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
-def watched(site, tmp_path_factory):
+def watched_site(site, tmp_path_factory):
     return watched_copy(site, tmp_path_factory.mktemp("watched"))
 
 
 @pytest.fixture(scope="session")
-def watched_url(serve, watched):
-    return serve(watched)
+def watched_url(serve, watched_site):
+    return serve(watched_site)
 
 
 @pytest.fixture(scope="session")

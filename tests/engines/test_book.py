@@ -56,8 +56,8 @@ TASK = "chapters/attention-from-nothing"
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("at", ["server", "folder"])
-def test_python_runs_on_a_page_and_is_checked(engine, watched_url, watched, at):
-    site_url = watched_url if at == "server" else f"{watched.as_uri()}/"
+def test_python_runs_on_a_page_and_is_checked(engine, watched_url, watched_site, at):
+    site_url = watched_url if at == "server" else f"{watched_site.as_uri()}/"
     assert open_page(engine, f"{site_url}{TASK}.html").still == []
     index = engine.evaluate(KINDS).index("code")
     for message, code in (

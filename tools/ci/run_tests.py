@@ -76,7 +76,7 @@ class Part:
                 start_new_session=True,
             )
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has ended since the last call."""
         if self.process is None or self.code is not None or self.process.poll() is None:
             return False
@@ -186,7 +186,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
                     part.start(variables)
                 elif previous.code is not None:
                     part.code = NOT_RUN  # the part that it needs has failed
-            elif part.ended():
+            elif part.has_ended():
                 print(report(part), flush=True)
                 if part.name == "book":
                     BOOK.write_text(str(part.code))
