@@ -115,7 +115,7 @@ def make_call(seed):
         for axis, count, size in zip(axes, (queries, keys, keys), sizes, strict=True)
     ]
     for index in (1, 2):
-        _, junk = make_junk(rng, dtype, leaves[index].shape)
+        junk = make_junk(rng, dtype, leaves[index].shape)
         leaves[index] = torch.where(padding, junk, leaves[index])
     learns = rng.random() < 0.75
     leaves = [change_layout(rng, x).detach().requires_grad_(learns) for x in leaves]

@@ -104,10 +104,10 @@ def make_junk(rng, dtype, shape):
     table = [math.nan, math.inf, -math.inf, largest, -largest, min(1e5, largest), 0.0]
     kind = rng.choice([*table, "mixed", "nothing special"])
     if kind == "mixed":
-        return kind, torch.tensor(table, dtype=dtype)[torch.randint(len(table), shape)]
+        return torch.tensor(table, dtype=dtype)[torch.randint(len(table), shape)]
     if kind == "nothing special":
-        return kind, torch.randn(shape).to(dtype)
-    return kind, torch.full(shape, kind, dtype=dtype)
+        return torch.randn(shape).to(dtype)
+    return torch.full(shape, kind, dtype=dtype)
 
 
 def change_layout(rng, x):
@@ -162,7 +162,7 @@ def make_bias(rng, sees, dtype):
     row_is_seen = (sees & ~low).any(-1) | ~sees.any(-1)  # a finite bias for one key of each row
     if row_is_seen.all():
         bias = bias.masked_fill(low, -math.inf)
-    return torch.where(seen, bias, make_junk(rng, dtype, form)[1])
+    return torch.where(seen, bias, make_junk(rng, dtype, form))
 
 
 def make_lengths(rng, form, batch, num_queries, num_keys):
@@ -230,14 +230,12 @@ def make_visible(seed, lead, inputs, lens, *, causal, by_example):
 
 def make_leaves(rng, inputs, padding):
     """The same inputs with anything in padding, in any layout, and whether a call learns."""
-    hidden = [make_junk(rng, x.dtype, x.shape)[1] for x in inputs[1:]]
-    inputs = (
-        inputs[0],
-        *(torch.where(padding, *pair) for pair in zip(hidden, inputs[1:], strict=True)),
-    )
+    queries, *others = inputs
+    junk = [make_junk(rng, x.dtype, x.shape) for x in others]
+    leaves = [queries, *map(partial(torch.where, padding), junk, others)]
     learns = rng.random() < 0.75
     return [
-        change_layout(rng, x).detach().requires_grad_(learns and rng.random() < 0.8) for x in inputs
+        change_layout(rng, x).detach().requires_grad_(learns and rng.random() < 0.8) for x in leaves
     ], learns
 
 

@@ -198,12 +198,10 @@ CELLS = {
     "raw html": ("from IPython.display import HTML\nHTML('<img src=dot.png>')", "without alt"),
 }
 # A layer that stores its weights and does not run the lines that the book shows.
-ERROR = """
-import torch
-from attnbook import AdditiveAttention
-x = torch.ones(1, 300, 5)
-AdditiveAttention(5, 5, 5)(x, x, x)
-"""
+ERROR = (
+    "import torch\nfrom attnbook import AdditiveAttention\n"
+    "AdditiveAttention(5, 5, 5)(*[torch.ones(1, 300, 5)] * 3)"
+)
 # The table of old addresses, and the messages that the build prints.
 REDIRECTS = {
     '[second]\n"" = "first"': "second exists, so only its sections can lead elsewhere",
