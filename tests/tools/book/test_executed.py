@@ -9,6 +9,7 @@ from jupyter_cache import get_cache
 
 from tools import ROOT
 from tools.book import notebooks
+from tools.book.cells import TO_WRITE, has_tag
 from tools.book.state import BuildFolder
 
 VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one run
@@ -16,7 +17,8 @@ VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one r
 
 def outputs(notebook):
     """The outputs of each cell with code, without what differs between runs."""
-    of_cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    of_cells = [cell.outputs for cell in code if not has_tag(cell, TO_WRITE)]
     for output in (output for of_cell in of_cells for output in of_cell):
         output.get("data", {}).pop(VIEW, None)
     return of_cells
