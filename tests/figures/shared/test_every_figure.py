@@ -60,8 +60,8 @@ EXAMPLES = {
     "code": Example(lambda: figures.CodeTask("softmax-by-hand"), {}),
     "cost": Example(
         figures.CostFigure,
-        {"batch": 1, "num_queries": 16, "num_keys": 32, "size": 128}
-        | {"layer": "dot", "mode": "training"},
+        {"length": 16, "batch": 4, "num_heads": 64, "num_kv_heads": 16, "head_size": 64}
+        | {"num_layers": 3, "bytes_each": 4},
     ),
     "heads": Example(
         figures.HeadsFigure,
