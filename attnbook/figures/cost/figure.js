@@ -65,7 +65,7 @@ function bars(what) {
     const parts = PARTS.map((part) => make("i", { class: part }));
     const number = make("b");
     const bar = make("div", { class: "bar", "aria-hidden": true }, ...parts);
-    return { parts, number, element: make("div", { class: "row" }, make("span", { text: TEXT[name] }), bar, number) };
+    return { parts, number, element: make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), bar, number) };
   });
   const about = PARTS.map((part) =>
     make("span", {}, make("i", { class: part }), document.createTextNode(TEXT.parts[part])),
@@ -87,7 +87,7 @@ function bars(what) {
 /** The answer: how many products share a byte. */
 function ratios() {
   const numbers = PASSES.map(() => make("b"));
-  const rows = PASSES.map((name, i) => make("div", { class: "row" }, make("span", { text: TEXT[name] }), numbers[i]));
+  const rows = PASSES.map((name, i) => make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), numbers[i]));
   const { element } = stage(TEXT.ratio, { picture: rows, className: "ratios" });
   /** @param {Pass[]} passes */
   const paint = (passes) => passes.forEach((pass, i) => put(numbers[i], { text: formatRatio(totalOf(pass).ratio) }));
@@ -105,7 +105,7 @@ function numberTable() {
   const paint = (passes) =>
     parts.forEach(({ name, part }, i) => {
       const { products, bytes } = passes[PASSES.indexOf(name)][part];
-      const title = fill(TEXT.part_of_pass, { name: TEXT[name], part: TEXT.parts[part] });
+      const title = fill(TEXT.part_of_pass, { name: TEXT.passes[name], part: TEXT.parts[part] });
       rows[i].set(title, [products, bytes, products / bytes]);
     });
   return { element, paint };

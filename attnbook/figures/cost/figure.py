@@ -121,11 +121,10 @@ class CostFigure(Figure):
     def _check_size(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
         name, size = proposal["trait"].name, int(proposal["value"])  # True is 1
         known = VALUES[name]
+        if not known[0] <= size <= known[-1]:
+            raise traitlets.TraitError(f"{name} must lie in [{known[0]}, {known[-1]}], got {size}")
         if size not in known:
-            what = "a whole number" if name == "num_layers" else "a power of two"
-            raise traitlets.TraitError(
-                f"{name} must be {what} from {known[0]} to {known[-1]}, got {size}"
-            )
+            raise traitlets.TraitError(f"{name} must be a power of two, got {size}")
         now = {"num_heads": self.num_heads, "num_kv_heads": self.num_kv_heads} | {name: size}
         if now["num_kv_heads"] > now["num_heads"]:
             raise traitlets.TraitError(
@@ -155,7 +154,7 @@ class CostFigure(Figure):
         total = self.count(name).total
         return TEXT(
             "pass_in_text",
-            name=TEXT(name),
+            name=TEXT.group("passes")[name],
             products=format_count(total.products),
             weights=format_bytes(matrices.bytes),
             cache=format_bytes(attention.bytes),
