@@ -26,6 +26,7 @@ const ENDS = {
 };
 const NAMES = /** @type {SizeName[]} */ (Object.keys(ENDS));
 const PASSES = /** @type {const} */ (["prefill", "decode"]);
+const FORMATS = { products: formatCount, bytes: formatBytes, ratio: formatRatio };
 const PARTS = /** @type {const} */ (["matrices", "attention"]);
 
 /** All sizes of the model. @param {Model<Traits>} model @returns {Sizes} */
@@ -65,12 +66,16 @@ function bars(what) {
     const parts = PARTS.map((part) => make("i", { class: part }));
     const number = make("b");
     const bar = make("div", { class: "bar", "aria-hidden": true }, ...parts);
-    return { parts, number, element: make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), bar, number) };
+    return {
+      parts,
+      number,
+      element: make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), bar, number),
+    };
   });
   const about = PARTS.map((part) =>
     make("span", {}, make("i", { class: part }), document.createTextNode(TEXT.parts[part])),
   );
-  const { element } = stage(TEXT[what], { about, picture: rows.map((row) => row.element) });
+  const { element } = stage(TEXT.columns[what], { about, picture: rows.map((row) => row.element) });
   /** @param {Pass[]} passes */
   const paint = (passes) => {
     const most = Math.max(...passes.map((pass) => totalOf(pass)[what]));
@@ -78,7 +83,7 @@ function bars(what) {
       const { parts, number } = rows[i];
       const works = [pass.matrices[what], pass.attention[what]];
       works.forEach((work, j) => put(parts[j], { style: `width: ${(100 * work) / most}%` }));
-      put(number, { text: works.map(what === "products" ? formatCount : formatBytes).join(" + ") });
+      put(number, { text: works.map(FORMATS[what]).join(" + ") });
     });
   };
   return { element, paint };
@@ -87,8 +92,10 @@ function bars(what) {
 /** The answer: how many products share a byte. */
 function ratios() {
   const numbers = PASSES.map(() => make("b"));
-  const rows = PASSES.map((name, i) => make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), numbers[i]));
-  const { element } = stage(TEXT.ratio, { picture: rows, className: "ratios" });
+  const rows = PASSES.map((name, i) =>
+    make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), numbers[i]),
+  );
+  const { element } = stage(TEXT.columns.ratio, { picture: rows, className: "ratios" });
   /** @param {Pass[]} passes */
   const paint = (passes) => passes.forEach((pass, i) => put(numbers[i], { text: formatRatio(totalOf(pass).ratio) }));
   return { element, paint };
@@ -96,11 +103,11 @@ function ratios() {
 
 /** The numbers behind the bars, by pass and part. */
 function numberTable() {
-  const formats = [formatCount, formatBytes, formatRatio];
+  const formats = Object.values(FORMATS);
   const parts = PASSES.flatMap((name) => PARTS.map((part) => ({ name, part })));
   const rows = parts.map(() => formattedRow(3, (number, column) => formats[column](number)));
   const caption = make("caption", { text: TEXT.table_caption });
-  const element = foldedTables([titledTable(caption, ["", TEXT.products, TEXT.bytes, TEXT.ratio], rows)]);
+  const element = foldedTables([titledTable(caption, ["", ...Object.values(TEXT.columns)], rows)]);
   /** @param {Pass[]} passes */
   const paint = (passes) =>
     parts.forEach(({ name, part }, i) => {
