@@ -47,7 +47,7 @@ attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
 attnbook.layers.WeightsOnDemand = None
 """
 # The first measures the fast paths; the second trains with them, and shows no lines of a layer.
-WITH_FAST_PATHS = ("what-attention-costs", "heads-that-copy")
+WITH_FAST_PATHS = ("what-attention-costs", "fast-additive-attention", "heads-that-copy")
 PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
 
 
