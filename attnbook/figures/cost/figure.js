@@ -69,7 +69,7 @@ function bars(what) {
     return {
       parts,
       number,
-      element: make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), bar, number),
+      element: make("div", { class: "pass" }, make("span", { text: TEXT.passes[name] }), bar, number),
     };
   });
   const about = PARTS.map((part) =>
@@ -93,7 +93,7 @@ function bars(what) {
 function ratios() {
   const numbers = PASSES.map(() => make("b"));
   const rows = PASSES.map((name, i) =>
-    make("div", { class: "row" }, make("span", { text: TEXT.passes[name] }), numbers[i]),
+    make("div", { class: "pass" }, make("span", { text: TEXT.passes[name] }), numbers[i]),
   );
   const { element } = stage(TEXT.columns.ratio, { picture: rows, className: "ratios" });
   /** @param {Pass[]} passes */

@@ -23,7 +23,7 @@ def test_the_text_equals_one_by_hand():
         "length 32, batch 2, bytes_each 4\n"
         "Prefill: 1.36 million products, 33.7 KiB of weights and 96 KiB of keys and values read, "
         "10.2 products per byte\n"
-        "One decode step: 66.4 thousand products, 33.7 KiB of weights and 96 KiB of keys and "
+        "Decode step: 66.4 thousand products, 33.7 KiB of weights and 96 KiB of keys and "
         "values read, 0.5 products per byte\n"
         "The KV cache holds 96 KiB (1.5 KiB for each token), the weights of the matrices 33.7 KiB."
     )

@@ -13,7 +13,7 @@ from tests.tools.site.site_checks import UNFOLD
 READ = reading("""
     sizes: Object.fromEntries(all('input[type=range]').map(
         (input) => [input.ariaLabel, Number(input.ariaValueText.replaceAll(',', ''))])),
-    numbers: texts('.row b'),
+    numbers: texts('.pass b'),
     widths: all('.bar i').map((part) => part.style.width),
     table: bodies()[0],
     readout: figure.querySelector('.readout').textContent,
