@@ -21,7 +21,6 @@ from attnbook.models.transformer import grading
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.translator.checkpoints import book_model
-from attnbook.models.translator.encoders import ConvolutionalEncoder, RecurrentEncoder
 from attnbook.models.translator.model import Translator
 from attnbook.pooling import kernel_pool, pool
 from attnbook.position import angles
@@ -32,9 +31,8 @@ from tools.book import notebooks
 
 
 def translate_and_learn():
-    for name in ("recurrent", "small"):
-        model = book_model(name)
-        model.translate(["3 May 2024"])
+    model = book_model("small")
+    model.translate(["3 May 2024"])
     pairs = [("3 May 2024", "2024-05-03")]
     training.train(model, pairs, pairs, training.Plan(epochs=1))
 
@@ -71,8 +69,6 @@ CALLS = {
         [
             Translator.context,
             Translator.step,
-            RecurrentEncoder.forward,
-            ConvolutionalEncoder.forward,
             training.masked_loss,
             training.learn_batch,
         ],

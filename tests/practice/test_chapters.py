@@ -162,8 +162,8 @@ ON_PAGE = [
         r'^ *"CodeTask\(\\"([\w-]+)\\"\)"$', path.read_text("utf-8"), re.MULTILINE
     )
 ]
-# The score has no task in torch; pooling in torch is a task of "Queries, keys and values".
-NO_TASK_IN_TORCH_AFTER = {"score-by-hand", "pool-by-hand"}
+# The score has no task in torch; pooling in torch is a task of "Scaled dot-product attention".
+NO_TASK_IN_TORCH_AFTER = {"score-by-hand", "look-up-by-hand"}
 
 
 def test_every_task_on_plain_lists_is_in_one_chapter():

@@ -37,7 +37,7 @@ COMPUTED = {
     "masks": {"2.7": E},
     "multi-head-attention": {"0.44": (1 + 5 / 3) / 6},
     "position": {"6.283": TWO_PI, "43.98": 7 * TWO_PI},
-    "queries-keys-values": {"2.718": E, "0.0003": E**-8, "5.2": 9 / math.sqrt(3)},
+    "queries-keys-values": {"2.718": E, "0.0003": E**-8},
     "scaled-dot-product-attention": {"7.389": E**2, "54.6": E**4, "2.7": E},
     "scoring-functions": {
         "0.31": largest_weight(2),

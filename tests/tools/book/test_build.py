@@ -215,9 +215,7 @@ REDIRECTS = {
 # Pages with a fault about their divider or their length, and a word of its message.
 DIVIDER = ":::{deeper}\n:::"
 NO_HEADING = "a heading of level 2 must follow the divider"
-WRONG_LINK = (
-    "the core leads into a deeper half: the text of the link to #b must be “more about this”"
-)
+WRONG_LINK = "the core leads into a deeper half: the text of the link to #b must be “B”"
 DIVIDED = {
     "wordy": ("a " * 920 + f"\n\n{DIVIDER}\n\n## B\n", "the core has 921 words, and may have 900"),
     "twice": (f"{DIVIDER}\n\n## B\n\n{DIVIDER}\n", "one divider, and this is another"),

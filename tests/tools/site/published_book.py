@@ -80,8 +80,8 @@ HALVES = f"A link to [how](divided.ipynb).\n\n{DIVIDER}\n\n## Why\n\nSo.\n"
 PAGES = {
     "welcome.md": f"# Welcome\n\nHow a page begins.\n\n{PRACTICE}\n\n- a list\n",
     "divided.ipynb": [cell for cell, _ in CELLS],
-    "last.md": f"# Last\n\n{HALVES}\n[more about this](divided.ipynb#how)\n",
-    "outside.md": f"# Outside\n\n[more about this](divided.ipynb#how)\n\n{HALVES}",
+    "last.md": f"# Last\n\n{HALVES}\n[How](divided.ipynb#how)\n",
+    "outside.md": f"# Outside\n\n[How](divided.ipynb#how)\n\n{HALVES}",
     "plain.ipynb": [text('# Plain & "simple"\n\nText.'), text(PRACTICE)],
 }
 

@@ -27,7 +27,6 @@ from tools.table_of_contents import pages, short_path
 
 ANCHOR = "deeper"
 CORE, PATH = BUDGETS["core"], BUDGETS["path"]
-MORE = TEXT("more_about_this")  # the text of the only links from a core into a deeper half
 
 ONWARD = TEXT.group("onward")
 
@@ -111,7 +110,7 @@ def check_core(app: Sphinx) -> None:
 
 
 def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
-    """Warn of a link that leads from a core into a deeper half."""
+    """Warn of a link from a core into a deeper half that does not name the section there."""
     section = first_section(tree)
     if app.builder.format != "html" or section is None:
         return
@@ -122,9 +121,10 @@ def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
         address, _, anchor = link.get("refuri", "").partition("#")
         target = parts_of(app.env, names.get(address, ""))
         anchor = link.get("refid", anchor)
-        if target and anchor in target.anchors and link.astext() != MORE:
+        title = target.anchors.get(anchor) if target else None
+        if title not in (None, link.astext()):
             message = "the core leads into a deeper half: the text of the link to #%s must be “%s”"
-            logger.warning(message, anchor, MORE, location=link.parent)
+            logger.warning(message, anchor, title, location=link.parent)
 
 
 def path_total(env: BuildEnvironment, path: list[str]) -> tuple[int, int] | None:

@@ -80,7 +80,7 @@ class Parts:
     divided: bool = False
     practiced: bool = False  # there is a section of practice
     cells: dict[int, int] = field(default_factory=dict)  # of the core: lines of code by cell
-    anchors: frozenset[str] = frozenset()  # of the deeper half
+    anchors: dict[str, str] = field(default_factory=dict)  # of the deeper half, with their titles
 
     @property
     def is_chapter(self) -> bool:
@@ -197,19 +197,22 @@ def is_question(node: nodes.Element) -> bool:
     return bool(NUMBER.fullmatch(bold_start(node)))
 
 
-def anchors(node: nodes.Element) -> set[str]:
-    """The names by which a link may lead into a part of a page."""
-    parts = [*node.findall(nodes.Element)]
-    return {name for part in parts for name in [*part["ids"], part.get("slug", "")] if name}
+def anchors(node: nodes.Element) -> dict[str, str]:
+    """The names by which a link may lead into a part of a page; sections also have a title."""
+    return {
+        name: part[0].astext() if isinstance(part, nodes.section) else ""
+        for part in node.findall(nodes.Element)
+        for name in [*part["ids"], part.get("slug", "")]
+        if name
+    }
 
 
 def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
     """Count the section that is a whole page, and show each deeper section's minutes in it."""
     parts = Parts()
-    below: set[str] = set()
     for child in [*page.children]:
         if isinstance(child, Divider):
-            parts.divided, below = True, {*child["ids"]}
+            parts.divided, parts.anchors = True, anchors(child)
             continue
         counting = Counting(figures)
         counting.visit(child, counting.read)
@@ -223,11 +226,10 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
         if not parts.divided:
             parts.cells |= {} if practice else counting.cells
         elif isinstance(child, nodes.section):
-            below |= anchors(child)
+            parts.anchors |= anchors(child)
             time = minutes(counting.read + counting.folded if practice else counting.read)
             html = f'<p class="attnbook-section-minutes">{TEXT("minutes", minutes=time)}</p>'
             child.insert(1, PageHtml(html=html))
-    parts.anchors = frozenset(below)
     return parts
 
 
