@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from attnbook.practice import LIST_TASKS, TASKS
-from attnbook.practice.judge.checking import check, judge
-from attnbook.practice.task import Solution
+from attnbook.practice.judge.checking import check
+from attnbook.practice.judge.verdicts import Verdict
+from attnbook.practice.task import Function, Solution
 from tests.practice.registry_checks import (
     bugs_caught_by_shapes,
     bugs_that_tests_miss,
@@ -81,12 +83,18 @@ class Verdicts:
         return [fault for fault, holds in rules.items() if not holds]
 
 
+@cache
+def verdict_on(task: str, function: Function) -> Verdict:
+    """The verdict on right code or a bug, judged once for all grades."""
+    return check(task, function)
+
+
 def verdicts_on_registry() -> Verdicts:
     """The verdicts on right implementations and bugs, those on plain lists included."""
     verdicts = Verdicts()
     for task in [*TASKS.values(), *LIST_TASKS.values()]:
         for known in [*task.solutions.values(), *task.bugs.values()]:
-            found, right = check(task.name, known.function), isinstance(known, Solution)
+            found, right = verdict_on(task.name, known.function), isinstance(known, Solution)
             names = [bug.name for bug in found.bugs]
             bugs = [] if right else [known.name]
             verdicts.add(right=right, accepted=bool(found), names=names, known=bugs)
@@ -125,12 +133,12 @@ def grades_of(name: str, *, compiled: int | None = None) -> Grades:
     """
     task = TASKS[name]
     bugs, solutions = [*task.bugs.values()], [*task.solutions.values()]
-    verdicts = {bug.name: judge(task, bug.function) for bug in bugs}
+    verdicts = {bug.name: verdict_on(name, bug.function) for bug in bugs}
     return Grades(
         cases=len(task.cases),
         solutions=len(solutions),
         not_accepted=[
-            *(right.name for right in solutions if not judge(task, right.function)),
+            *(right.name for right in solutions if not verdict_on(name, right.function)),
             *(
                 f"{right.name}, in double precision"
                 for right in solutions
@@ -183,7 +191,7 @@ def mistakes_of(name: str, *, left_out: bool = False) -> dict[str, str]:
             if known and left_out:
                 continue
             whole = known.function if known else in_steps(**{step.name: mistake.function})
-            verdict = judge(task, whole)
+            verdict = verdict_on(name, whole)
             cells[mistake.name] = NO_CHANGE if verdict else NAMED_CELL if verdict.bugs else UNNAMED
     return cells
 

@@ -425,7 +425,6 @@ def test_our_own_code_may_take_longer_than_a_readers(monkeypatch):
     task.solution("it waits first.")(slow)
     monkeypatch.setitem(TASKS, task.name, task)
     monkeypatch.setattr(run_safely, "LIMIT", 0.05)
-    monkeypatch.setattr(run_safely, "PATIENCE", 2000)
     assert known_outcome(task, task.cases["a number"]).problem == ""
     assert "was stopped" in check(task.name, slow).wrong
 

@@ -13,7 +13,7 @@ from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
 from attnbook.practice.judge.reading import class_name, to_plain_value
-from attnbook.practice.judge.run_safely import Rehearsal, own_names, run, session
+from attnbook.practice.judge.run_safely import Rehearsal, run, run_ours, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
 from attnbook.practice.judge.verdicts import Verdict
 from attnbook.practice.list_task import ListTask
@@ -24,7 +24,7 @@ TEXT = Messages(__file__)
 # Kinds of problems that explain themselves.
 NEEDS_NO_NAME = ("call", ENDLESS, UNREADABLE, "returned NoneType")
 # Kinds that no function of ours has unless the machine is at its limits.
-UNEXPECTED = (ENDLESS, UNREADABLE, "MemoryError", "RecursionError")
+UNEXPECTED = (UNREADABLE, "MemoryError", "RecursionError")
 
 
 def check(task: str, written: Function) -> Verdict:
@@ -77,29 +77,31 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
     with session():
         data = data_of(task.name)
-        calls = [partial(lists.outcome_of, written, case["arguments"]) for case in data["cases"]]
-        with _rehearse(written, calls) as rehearsal:
+        inputs = [case["arguments"] for case in data["cases"]]
+        calls = [partial(lists.outcome_of, written, each) for each in inputs]
+        with _rehearse(written, lambda: calls) as rehearsal:
             found = lists.judge(data, written, call_function=call_function)
     return _verdict(task, found, found["outcome"]["printed"] if found["wrong"] else "")
 
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in order, up to the first that fails; then search for its bug."""
-    with session():
+    def calls() -> list[Callable[[], object]]:
         given = [case.make() for case in task.cases.values()]
-        calls = [lambda it=it: task.as_function(written)(*it) for it in given]
-        with _rehearse(written, calls) as rehearsal:
-            found = judging.judge(TensorAnswer(task, written, rehearsal))
+        return [lambda it=it: task.as_function(written)(*it) for it in given]
+
+    with session(), _rehearse(written, calls) as rehearsal:
+        found = judging.judge(TensorAnswer(task, written, rehearsal))
     return _verdict(task, found, found["outcome"].printed if found["wrong"] else "")
 
 
 def _rehearse(
-    written: Function, calls: Sequence[Callable[[], object]]
+    written: Function, calls: Callable[[], Sequence[Callable[[], object]]]
 ) -> AbstractContextManager[Rehearsal]:
     """Make these calls in a copy of the process, unless they are of the book's own code."""
     is_code = type(written) in {FunctionType, type}
     is_ours = is_code and str(written.__module__).startswith("attnbook.")
-    return closing(Rehearsal([] if is_ours else calls))
+    return closing(Rehearsal([] if is_ours else calls()))
 
 
 def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:
@@ -135,7 +137,7 @@ class TensorAnswer:
 
     def is_same(self, case: int, outcome: Outcome, bug: int) -> bool:
         other = known_outcome(self.task, self.cases[case], self.bugs[bug])
-        return tensors.same(self.task, self.cases[case], outcome, other)
+        return tensors.same(self.cases[case], outcome, other)
 
     def is_wrong(self, case: int, bug: int) -> bool:
         return (
@@ -168,8 +170,9 @@ def known_outcome(task: Task, case: Case, bug: Bug | None = None) -> Outcome:
     key = task.name, case.name, bug.name if bug else ""
     if key in _OUTCOMES:
         return _OUTCOMES[key]
-    with own_names():
-        outcome = tensors.outcome_of(task, case, bug.function if bug else task.reference)
+    outcome = tensors.outcome_of(task, case, bug.function if bug else task.reference, run_ours)
+    if outcome.kind.startswith("KeyboardInterrupt"):  # by the reader, while our code ran
+        raise KeyboardInterrupt
     if not outcome.kind.startswith(UNEXPECTED) and (bug or not outcome.problem or case.refused):
         _OUTCOMES[key] = outcome
     return outcome

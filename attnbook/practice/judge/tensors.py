@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from attnbook.practice.judge.reading import (
     to_plain_tensor,
     to_tensors,
 )
-from attnbook.practice.judge.run_safely import Stopped, by_default, run, session
+from attnbook.practice.judge.run_safely import CallResult, Stopped, by_default, run, session
 from attnbook.practice.task import Case, Function, Task
 
 Arguments = tuple[Any, ...]
@@ -53,7 +54,9 @@ class Outcome:
 
 
 @by_default()
-def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
+def outcome_of(
+    task: Task, case: Case, written: Function, run: Callable[..., CallResult] = run
+) -> Outcome:
     """Call an answer and read its outcome, within one time limit."""
     with session():
         arguments, before = case.make(), case.make()
@@ -266,17 +269,21 @@ def difference(task: Task, case: Case, found: Outcome, expected: Outcome) -> str
     )
 
 
-def same(task: Task, case: Case, found: Outcome, other: Outcome) -> bool:
+def same(case: Case, found: Outcome, other: Outcome) -> bool:
     """Whether two implementations, wrong ones for instance, did the same."""
     if found.problem or other.problem:
         refused = case.refused and found.refusal and other.refusal
         return refused or found.kind == other.kind
-    # Laws and refusals do not matter here, only whether all results are equal.
-    plain, answers = replace(task, laws=()), replace(case, refused=False)
-    if not all(output.isfinite().all() for output in (*found.outputs, *other.outputs)):
-        # Where an output is NaN, gradients depend on how it was computed.
-        found, other = replace(found, gradients=()), replace(other, gradients=())
-    return not difference(plain, answers, found, other)
+    return (
+        len(found.outputs) == len(other.outputs)
+        and found.changed == other.changed
+        and all(map(_agree, found.outputs, other.outputs))
+        and (
+            all(map(_agree, found.gradients, other.gradients))
+            # Where an output is NaN, gradients depend on how it was computed.
+            or not all(output.isfinite().all() for output in (*found.outputs, *other.outputs))
+        )
+    )
 
 
 def _describe_form(task: Task, found: Outcome, expected: Outcome) -> str:
@@ -307,6 +314,15 @@ def _describe_wrong(task: Task, found: Outcome, expected: Outcome) -> str:
         if wrong.any():
             return _describe_numbers(name, mine, right, wrong)
     return ""
+
+
+def _agree(mine: Tensor | None, right: Tensor | None) -> bool:
+    """Whether two tensors are the same; a gradient that does not flow is 0."""
+    if mine is None or right is None:
+        known = right if mine is None else mine
+        return known is None or not _differ(known, torch.zeros_like(known)).any()
+    same_form = mine.shape == right.shape and mine.dtype == right.dtype
+    return same_form and not _differ(mine, right).any()
 
 
 def _differ(mine: Tensor, right: Tensor) -> Tensor:
@@ -348,13 +364,7 @@ def _describe_changes(found: Outcome, expected: Outcome) -> str:
 
 def _describe_gradients(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
     for i, (mine, right) in enumerate(zip(found.gradients, expected.gradients, strict=False)):
-        known = right if mine is None else mine
-        if known is None:
-            continue
-        mine_flows, right_flows = (
-            torch.zeros_like(known) if it is None else it for it in (mine, right)
-        )
-        if not _differ(mine_flows, right_flows).any():
+        if _agree(mine, right):
             continue
         pairs = zip(task.arguments, case.make(), strict=False)
         name = [name for name, argument in pairs if has_gradient(argument)][i]
