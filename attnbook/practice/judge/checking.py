@@ -12,7 +12,7 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
-from attnbook.practice.judge.reading import class_name, to_plain_value
+from attnbook.practice.judge.reading import class_name, has_xor, to_plain_value
 from attnbook.practice.judge.run_safely import Rehearsal, run, run_ours, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
 from attnbook.practice.judge.verdicts import Verdict
@@ -91,7 +91,12 @@ def judge(task: Task, written: Function) -> Verdict:
         return [lambda it=it: task.as_function(written)(*it) for it in given]
 
     with session(), _rehearse(written, calls) as rehearsal:
-        found = judging.judge(TensorAnswer(task, written, rehearsal))
+        answer = TensorAnswer(task, written, rehearsal)
+        found = judging.judge(answer)
+        if not found["wrong"]:
+            found |= answer.first_write()
+        elif found["outcome"].is_of_floats and has_xor(written):
+            found["wrong"] += f" {TEXT.group('hints')['power']}"
     return _verdict(task, found, found["outcome"].printed if found["wrong"] else "")
 
 
@@ -120,6 +125,7 @@ class TensorAnswer:
         self.task, self.written, self.rehearsal = task, written, rehearsal
         self.cases, self.bugs = [*task.cases.values()], [*task.bugs.values()]
         self.num_cases, self.num_bugs = len(self.cases), len(self.bugs)
+        self.outcomes: list[Outcome] = []
 
     def run(self, case: int) -> Outcome:
         """Run the answer; a known bug, as the book's figures pass it, is not run again."""
@@ -129,7 +135,18 @@ class TensorAnswer:
         problem = self.rehearsal.problem() if self.rehearsal else ""
         if problem:
             return Outcome(problem, ENDLESS)
-        return tensors.outcome_of(self.task, self.cases[case], self.written)
+        self.outcomes.append(tensors.outcome_of(self.task, self.cases[case], self.written))
+        return self.outcomes[-1]
+
+    def first_write(self) -> dict[str, Any]:
+        """Give the verdict on an answer that is right but for a write that changes no number."""
+        for case, outcome in enumerate(self.outcomes):
+            right = known_outcome(self.task, self.cases[case])
+            names = [name for name in outcome.written if name not in right.written]
+            if names:
+                wrong = TEXT("writes_into_tensor", names="`, `".join(names))
+                return {"held": case, "wrong": wrong, "outcome": outcome}
+        return {}
 
     def difference(self, case: int, outcome: Outcome) -> str:
         right = known_outcome(self.task, self.cases[case])

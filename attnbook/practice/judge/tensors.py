@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnbook.messages import Messages
-from attnbook.practice.judge.lists import Unreadable, capitalized, format_number
+from attnbook.practice.judge.lists import Unreadable, add_hint, capitalized, format_number
 from attnbook.practice.judge.reading import (
     class_name,
     error_text,
@@ -49,8 +49,14 @@ class Outcome:
     refusal: bool = False  # whether the problem is an error about wrong input
     outputs: tuple[Tensor, ...] = ()
     changed: tuple[str, ...] = ()  # names of arguments
+    written: tuple[str, ...] = ()  # also of those that were given the same numbers again
     gradients: tuple[Tensor | None, ...] = ()  # of each floating-point argument, if one flows
     printed: str = ""  # with its warnings
+
+    @property
+    def is_of_floats(self) -> bool:
+        """Whether there are outputs, and each is of a floating-point type."""
+        return bool(self.outputs) and all(it.is_floating_point() for it in self.outputs)
 
 
 @by_default()
@@ -87,6 +93,7 @@ def _outcome(
         argument.clone() if compare_gradients and has_gradient(argument) else argument
         for argument in arguments
     )
+    versions = [_version(argument) for argument in called]
     try:
         value = task.as_function(written)(*called)
     except Stopped:
@@ -100,6 +107,8 @@ def _outcome(
             outcome = _read_value(task, value)
         except Unreadable as error:
             outcome = _unreadable(str(error))
+    pairs = zip(task.arguments, called, versions, strict=False)
+    outcome.written = tuple(name for name, it, version in pairs if _version(it) != version)
     outcome.changed = tuple(
         name
         for name, argument, old in zip(task.arguments, called, before, strict=False)
@@ -156,7 +165,7 @@ def _describe_error(error: BaseException) -> str:
     text, line = error_text(error).rstrip("."), line_in_own_code(error)
     message = f"{class_name(error)}: {text}" if text else class_name(error)
     raises = TEXT("raises_at_line" if line else "raises", error=message, line=line)
-    return f"{raises} {TEXT('overflows')}" if "::Half" in text else raises
+    return f"{raises} {TEXT('overflows')}" if "::Half" in text else add_hint(raises, error)
 
 
 def _describe_backward(error: BaseException) -> str:
@@ -202,6 +211,11 @@ def _read_value(task: Task, value: Any) -> Outcome:
             outputs=", ".join(task.outputs),
         )
     return Outcome(problem, f"returned {returned}")
+
+
+def _version(argument: Any) -> int:
+    """A count that goes up with each operation in place, even with one that changes no number."""
+    return argument._version if isinstance(argument, Tensor) else 0
 
 
 def has_gradient(argument: Any) -> bool:
