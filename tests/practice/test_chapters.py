@@ -24,7 +24,7 @@ BUG_TO_FIND = {
     "scaled-dot-product-attention": ("dot-product-layer", "kept weights know no mask"),
     "multi-head-attention": ("multi-head-attention", "scaled by the whole width"),
     "self-attention": ("causal-attention", "counted from the first key"),
-    "attention-pooling": ("kernel-pool", "powers that vanish"),
+    "attention-pooling": ("kernel-pool", "exponentials that vanish"),
     "additive-attention": ("additive-layer", "matrices swapped"),
     "bahdanau-attention": ("decoding-step", "nothing hidden"),
     "position": ("rotary-encoding", "the first overwritten too soon"),

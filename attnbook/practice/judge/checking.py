@@ -33,10 +33,10 @@ def check(task: str, written: Function) -> Verdict:
     Args:
         task: its name; `attnbook.practice.TASKS` holds them all.
         written: the function, or for a layer the class, that the task asks for. It runs in
-            its own thread for at most ten seconds a case. Linux first runs it in a copy of the
-            process, where code in C that never returns is stopped, too; elsewhere, or with CUDA in
-            use, restart Python. What a reader's code changes by mistake is restored; code that
-            deceives the judge on purpose is not detected.
+            its own thread for at most ten seconds a case. On Linux, a copy of the process runs it
+            first, and there code in C that never returns is stopped, too. Elsewhere, or with CUDA
+            in use, you must stop such code by hand: restart Python. What a reader's code changes by
+            mistake is restored; code that deceives the judge on purpose is not detected.
 
     Returns:
         Whether all cases hold, else the first case that fails, in words, and the known bugs
@@ -86,6 +86,7 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in order, up to the first that fails; then search for its bug."""
+
     def calls() -> list[Callable[[], object]]:
         given = [case.make() for case in task.cases.values()]
         return [lambda it=it: task.as_function(written)(*it) for it in given]

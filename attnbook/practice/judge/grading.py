@@ -126,7 +126,9 @@ def _describe_rounding(test: Function, task: Task, texts: dict[str, str]) -> str
             return output
 
         def compare(layer: nn.Module, called: Any, named: dict[str, Any], output: Any) -> None:
-            other.load_state_dict(layer.state_dict(), strict=False)  # what both were given, both have
+            other.load_state_dict(
+                layer.state_dict(), strict=False
+            )  # what both were given, both have
             gaps.append(_gap(output, other.train(layer.training)(*called, **named)))
 
         output.register_forward_hook(compare, with_kwargs=True)
