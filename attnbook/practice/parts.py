@@ -21,9 +21,8 @@ def masked_softmax(scores: list[float], valid_len: int) -> list[float]:
     """Turn the first `valid_len` scores into weights that sum to 1; all others weigh 0."""
     visible = scores[:valid_len]
     exponentials = [math.exp(each - max(visible)) for each in visible]
-    return [each / sum(exponentials) for each in exponentials] + [0.0] * (
-        len(scores) - len(visible)
-    )
+    padding = [0.0] * (len(scores) - len(visible))
+    return [each / sum(exponentials) for each in exponentials] + padding
 
 
 def pool(weights: list[float], values: list[list[float]]) -> list[float]:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from attnbook.practice import LIST_TASKS, TASKS
 from attnbook.practice.judge.checking import check
-from attnbook.practice.judge.verdicts import Verdict
-from attnbook.practice.task import Function, Solution
+from attnbook.practice.task import Solution
 from tests.practice.registry_checks import (
     bugs_caught_by_shapes,
     bugs_that_tests_miss,
@@ -23,6 +22,8 @@ from tests.practice.replay import BLIND, READERS, read_attempts, replay
 NAMED, BY_SHAPES = 0.9, 0.2
 # Of answers that the judge has not seen: right ones accepted, wrong ones refused, names wrong.
 ACCEPTED_UNSEEN, REFUSED_UNSEEN, MISNAMED = 0.99, 0.97, 0.01
+
+verdict_on = cache(check)  # all grades need the verdicts on right code and bugs
 
 
 @dataclass
@@ -81,12 +82,6 @@ class Verdicts:
             ),
         }
         return [fault for fault, holds in rules.items() if not holds]
-
-
-@cache
-def verdict_on(task: str, function: Function) -> Verdict:
-    """The verdict on right code or a bug, judged once for all grades."""
-    return check(task, function)
 
 
 def verdicts_on_registry() -> Verdicts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
@@ -77,37 +77,32 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
     with session():
         data = data_of(task.name)
-        inputs = [case["arguments"] for case in data["cases"]]
-        calls = [partial(lists.outcome_of, written, each) for each in inputs]
-        with _rehearse(written, lambda: calls) as rehearsal:
+        given = (case["arguments"] for case in data["cases"])
+        with _rehearse(written, partial(lists.outcome_of, written), given) as rehearsal:
             found = lists.judge(data, written, call_function=call_function)
     return _verdict(task, found, found["outcome"]["printed"] if found["wrong"] else "")
 
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in order, up to the first that fails; then search for its bug."""
-
-    def calls() -> list[Callable[[], object]]:
-        given = [case.make() for case in task.cases.values()]
-        return [lambda it=it: task.as_function(written)(*it) for it in given]
-
-    with session(), _rehearse(written, calls) as rehearsal:
-        answer = TensorAnswer(task, written, rehearsal)
+    given = (case.make() for case in task.cases.values())
+    with session(), _rehearse(written, lambda it: task.as_function(written)(*it), given) as copy:
+        answer = TensorAnswer(task, written, copy)
         found = judging.judge(answer)
         if not found["wrong"]:
             found |= answer.first_write()
-        elif found["outcome"].is_of_floats and has_xor(written):
+        elif has_xor(written) and any(it.is_floating_point() for it in found["outcome"].outputs):
             found["wrong"] += f" {TEXT.group('hints')['power']}"
     return _verdict(task, found, found["outcome"].printed if found["wrong"] else "")
 
 
 def _rehearse(
-    written: Function, calls: Callable[[], Sequence[Callable[[], object]]]
+    written: Function, call: Function, given: Iterable[Any]
 ) -> AbstractContextManager[Rehearsal]:
     """Make these calls in a copy of the process, unless they are of the book's own code."""
     is_code = type(written) in {FunctionType, type}
     is_ours = is_code and str(written.__module__).startswith("attnbook.")
-    return closing(Rehearsal([] if is_ours else calls()))
+    return closing(Rehearsal([] if is_ours else [partial(call, each) for each in given]))
 
 
 def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:

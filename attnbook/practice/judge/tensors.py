@@ -53,11 +53,6 @@ class Outcome:
     gradients: tuple[Tensor | None, ...] = ()  # of each floating-point argument, if one flows
     printed: str = ""  # with its warnings
 
-    @property
-    def is_of_floats(self) -> bool:
-        """Whether there are outputs, and each is of a floating-point type."""
-        return bool(self.outputs) and all(it.is_floating_point() for it in self.outputs)
-
 
 @by_default()
 def outcome_of(

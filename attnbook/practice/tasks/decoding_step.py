@@ -190,10 +190,8 @@ def by_the_formulas(step: Step) -> Two:
     real = torch.arange(scores.shape[1]) < step.valid_lens[:, None]
     low = torch.finfo(scores.dtype).min
     highest = torch.where(real, scores, low).amax(1, keepdim=True).detach()
-    exponentials = torch.where(real, scores - highest, low).exp() * real
-    weights = exponentials / exponentials.sum(1, keepdim=True).clamp(
-        min=torch.finfo(scores.dtype).tiny
-    )
+    shares = torch.where(real, scores - highest, low).exp() * real
+    weights = shares / shares.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
     context = (weights[..., None] * step.memory).sum(1)
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
 
@@ -444,9 +442,7 @@ def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(each) for each in sums], weights
 
 
-@by_hand.solution(
-    "the exponentials' sum divides only the context; tanh(x) is 1 - 2 / (1 + e^(2x))."
-)
+@by_hand.solution("the sum divides only the context; tanh(x) is 1 - 2 / (1 + e^(2x)).")
 def by_exponentials(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [_dot(state, vector) for vector in memory]
     exponentials = [math.exp(score - max(scores)) for score in scores]

@@ -117,9 +117,7 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
     return torch.stack(outputs)
 
 
-@task.solution(
-    "it divides visible exponentials by their sum, which becomes 1 in a fully masked row."
-)
+@task.solution("it divides visible exponentials by their sum, or by 1 in a fully masked row.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     hidden = ~mask.unsqueeze(1)
     scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)

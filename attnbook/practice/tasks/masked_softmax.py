@@ -135,9 +135,7 @@ def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weights.reshape(scores.shape)
 
 
-@task.solution(
-    "it is the formula, exponentials over their sum; a row's subtracted maximum cancels."
-)
+@task.solution("it is exponentials over their sum; a row's subtracted maximum cancels.")
 def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
@@ -338,9 +336,9 @@ by_hand.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0],
 by_hand.case("6 of 8 keys")(lambda: ([x * 0.5 - 3 for x in range(8)], 6))
 
 
-by_hand.solution(
-    "it takes exponentials of the visible scores only, and appends zeros for padding."
-)(parts.masked_softmax)
+by_hand.solution("it takes exponentials of visible scores only, and appends zeros for padding.")(
+    parts.masked_softmax
+)
 
 
 @by_hand.solution("e to the power of minus infinity is 0; a fully masked row is handled first.")
