@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -83,15 +81,6 @@ def test_the_list_at_the_top_has_each_question_and_each_has_one_cell_or_two():
         for cell in CELLS
     )
     assert re.fullmatch("(QCC?)+", kinds)
-
-
-@pytest.mark.weekly
-def test_the_recipe_on_shapes_works_in_a_file(tmp_path):
-    script = tmp_path / "shapes.py"
-    script.write_text(CODE["recipes-shapes"].source, "utf-8")
-    runs = {"capture_output": True, "text": True, "encoding": "utf-8"}
-    run = subprocess.run([sys.executable, script], check=False, **runs)
-    assert run.stdout.strip() == CODE["recipes-shapes"].outputs[0].text.strip(), run.stderr
 
 
 @each_recipe

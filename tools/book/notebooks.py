@@ -29,6 +29,7 @@ from nbformat import NotebookNode
 import attnbook
 from tools import ROOT
 from tools.book import kernels
+from tools.book.cells import TO_WRITE, has_tag
 from tools.book.state import KERNELS
 from tools.table_of_contents import pages
 
@@ -104,6 +105,9 @@ def execute(path: Path) -> None:
             "language_info": {"name": "python"},
         }
     )
+    for cell in notebook.cells:
+        if has_tag(cell, TO_WRITE):
+            cell.outputs = []  # a verdict on code that the reader has not written yet
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         # A view refers to a widget of this run; the text next to it is complete.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)

@@ -25,7 +25,7 @@ from tools.site.figures import lazy_scripts, live
 from tools.site.page_tree import Divider
 from tools.site.publish import descriptions, publishing, redirects, sharing
 from tools.site.reference import api, api_entries, cheat_sheet, terms
-from tools.site.search import excerpts
+from tools.site.search import parts
 
 Listener = Callable[..., object]
 EXTENSIONS, THEME = "extensions", "theme"
@@ -98,7 +98,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
     ("build-finished", "app", "error"): [
         deeper.write_report,
         sharing.write_lists,
-        excerpts.write_excerpts,
+        parts.write_parts,
         icons.shrink_icons,
         redirects.write_pages,
         THEME,  # writes its colors for code

@@ -9,6 +9,7 @@ from jupyter_cache import get_cache
 
 from tools import ROOT
 from tools.book import notebooks
+from tools.book.cells import TO_WRITE, has_tag
 from tools.book.state import Workshop
 
 VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one run
@@ -16,7 +17,8 @@ VIEW = "application/vnd.jupyter.widget-view+json"  # refers to a widget of one r
 
 def outputs(notebook):
     """The outputs of all cells, without what differs between runs."""
-    all_outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    stored = [cell for cell in notebook.cells if not has_tag(cell, TO_WRITE)]
+    all_outputs = [output for cell in stored for output in cell.get("outputs", [])]
     for output in all_outputs:
         output.get("data", {}).pop(VIEW, None)
     return all_outputs

@@ -84,11 +84,11 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
     assert size <= KILOBYTES * 1000, (size, largest)
-    # Only a page that needs them loads the scripts of terms and of excerpts.
+    # Only a page that needs them loads the scripts of terms and of the search.
     requests = " ".join(record.requests)
     html = (site / f"{name}.html").read_text("utf-8")
     assert requests.count("/terms.js") == bool(links(html))
-    assert requests.count("/excerpts.js") == (name == "search")
+    assert requests.count("/search/places.js") == (name == "search")
 
     with opened(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
         check_view(page, name, *second)
