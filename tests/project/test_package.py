@@ -89,7 +89,9 @@ def built(tmp_path_factory) -> Built:
 
 
 def files_of_the_package() -> dict[str, bytes]:
-    files = [f for f in (ROOT / "attnbook").rglob("*") if f.is_file() and f.suffix != ".pyc"]
+    files = [
+        f for f in (ROOT / "attnbook").rglob("*") if f.is_file() and f.suffix not in (".pyc", ".md")
+    ]
     return {str(f.relative_to(ROOT)): f.read_bytes() for f in files}
 
 

@@ -8,14 +8,13 @@ import re
 
 import pytest
 
-from tools import ROOT
+from tools import BUDGETS, ROOT
 from tools.book.notebooks import read
 
 CELLS = read(ROOT / "chapters" / "recipes.ipynb").cells
 SECTION = re.compile(r"^\(recipe-([a-z-]+)\)=\n## (.+)\n", re.MULTILINE)
 LISTED = re.compile(r"^- \[(.+)\]\(#recipe-([a-z-]+)\) \((.+)\)$", re.MULTILINE)
 CODE = {cell.id: cell for cell in CELLS if cell.cell_type == "code"}
-MOST_LINES = 15
 
 sections = [
     match.groups()
@@ -85,6 +84,6 @@ def test_the_list_at_the_top_has_each_question_and_each_has_one_cell_or_two():
 
 @each_recipe
 def test_a_recipe_is_short_runs_on_its_own_and_shows_a_result(cell):
-    assert len(cell.source.splitlines()) <= MOST_LINES
+    assert len(cell.source.splitlines()) <= BUDGETS["recipe"]["lines"]
     assert undefined(cell.source) == set()
     assert cell.outputs

@@ -9,6 +9,7 @@ from inspect import signature
 import nbclient.client
 from sphinx.application import Sphinx
 
+from tools.book.client import ChapterClient
 from tools.site.assets import finish, icons, page_files
 from tools.site.chapter import (
     accessibility,
@@ -140,7 +141,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         ExtensionError: the package is not installed.
     """
     execution.need_package()
-    nbclient.client.NotebookClient = execution.Coalescing  # type: ignore[misc]
+    nbclient.client.NotebookClient = ChapterClient  # type: ignore[misc]
     if publishing.site_address():
         app.setup_extension("notfound.extension")  # gives lost readers a page
     app.add_directive("api-first", api.FirstNames)

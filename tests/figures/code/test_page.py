@@ -25,9 +25,9 @@ from tests.tools.site.site_checks import (
     change_view,
     watched,
 )
+from tools import BUDGETS
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
-LATE_KB = 350  # editor and Python together, each packed by gzip -6
 STEPS, ALL_STEPS = 16, 5000  # random actions of a reader
 WRONG = as_typed(SOFTMAX, SOFTMAX.bugs["never divided"].function)
 RIGHT = as_typed(SOFTMAX, SOFTMAX.reference)
@@ -148,7 +148,7 @@ def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser
     live = built.html / "_static" / "live"
     files = [(live / name).read_bytes() for name in ("editor.js", "python.js")]
     packed = [len(gzip.compress(data, 6)) for data in files]
-    assert sum(packed) < LATE_KB * 1000, packed
+    assert sum(packed) < BUDGETS["kilobytes"]["editor_and_python"] * 1000, packed
     assert "at-touch" not in built.read("none")
 
 

@@ -7,8 +7,8 @@ import sys
 
 import nbformat
 import pytest
-import torch
 
+from tests.conftest import needs_cuda
 from tools import ROOT
 from tools.book import notebooks
 
@@ -133,10 +133,13 @@ def test_an_execution_stores_outputs_and_a_failed_one_changes_nothing(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.few(100)  # all
 @pytest.mark.slow
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
-def test_each_chapter_uses_the_gpu():
-    assert all(notebooks.works_on(path, "cuda") for path in notebooks.chapters())
+@needs_cuda
+@pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
+def test_a_chapter_uses_a_gpu_and_gives_what_it_stores(path):
+    assert notebooks.works_on(path, "cuda")
+    assert notebooks.compare([path], "cuda") == 0
 
 
 def test_an_unknown_chapter_is_refused_with_those_that_exist(monkeypatch, capsys):

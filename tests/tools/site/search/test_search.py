@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.tools.site.site_checks import NARROW, READY, opened, packed_load
+from tools import BUDGETS
 
 HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => ({
     link: hit.querySelector('a').getAttribute('href').replace('./', ''),
@@ -33,7 +34,6 @@ ADVICE = {
     "__proto__": "“__proto__” did not match",
     "<>": "“<>” did not match",
 }
-KILOBYTES = 120
 FIELD = "input[name=q]:focus"
 
 
@@ -123,7 +123,7 @@ def test_whole_words_are_marked_in_the_place_that_a_hit_opens(browser, home):
 def test_a_hit_opens_at_its_place_all_is_light_and_a_slash_leads_back(browser, home, site):
     with opened(browser, f"{home}search.html?q=GQA") as (tab, record):
         finish(tab)
-        assert packed_load(site, home, {*record.requests}) <= KILOBYTES * 1000
+        assert packed_load(site, home, {*record.requests}) <= BUDGETS["kilobytes"]["search"] * 1000
         tab.locator("#search-results a", has_text="grouped heads").first.click()
         tab.wait_for_url("**/notation.html*#term-grouped-heads")
         expect(tab.locator("#term-grouped-heads")).to_be_in_viewport()
