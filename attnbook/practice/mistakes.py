@@ -122,16 +122,16 @@ weighing.bug(
 
 @weighing.bug(
     "no maximum subtracted",
-    "no maximum is subtracted, so that powers overflow to infinity, or are all 0.",
+    "no maximum is subtracted, so that exponentials overflow to infinity, or are all 0.",
     symptom="Training runs for a while, then everything is NaN.",
     origin="a notebook for Understanding Deep Learning",
-    fix="subtract each row's maximum before you take powers: it cancels, and nothing overflows.",
+    fix="subtract each row's maximum before you take exponentials: it cancels; nothing overflows.",
 )
 def _(scores: Tensor, visible: Tensor | None = None) -> Tensor:
     if visible is None:
         return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
-    powers, empty = scores.exp() * visible, ~visible.any(dim=-1, keepdim=True)
-    return powers / (powers.sum(dim=-1, keepdim=True) + empty)
+    exponentials, empty = scores.exp() * visible, ~visible.any(dim=-1, keepdim=True)
+    return exponentials / (exponentials.sum(dim=-1, keepdim=True) + empty)
 
 
 weighing.bug(

@@ -20,8 +20,9 @@ def score(query: list[float], key: list[float]) -> float:
 def masked_softmax(scores: list[float], valid_len: int) -> list[float]:
     """Turn the first `valid_len` scores into weights that sum to 1; all others weigh 0."""
     visible = scores[:valid_len]
-    powers = [math.exp(each - max(visible)) for each in visible]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - len(visible))
+    exponentials = [math.exp(each - max(visible)) for each in visible]
+    padding = [0.0] * (len(scores) - len(visible))
+    return [each / sum(exponentials) for each in exponentials] + padding
 
 
 def pool(weights: list[float], values: list[list[float]]) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -213,7 +214,7 @@ class Task:
         """The name of the function or class in the starter."""
         return self.starter.split("(")[0].split(":")[0].split()[-1]
 
-    @property
+    @cached_property
     def arguments(self) -> list[str]:
         """The names of the cases' arguments."""
         return list(inspect.signature(self.as_function(self.reference)).parameters)

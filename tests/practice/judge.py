@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from attnbook.practice import LIST_TASKS, TASKS
-from attnbook.practice.judge.checking import check, judge
+from attnbook.practice.judge.checking import check
 from attnbook.practice.task import Solution
 from tests.practice.registry_checks import (
     bugs_caught_by_shapes,
@@ -21,6 +22,8 @@ from tests.practice.replay import BLIND, READERS, read_attempts, replay
 NAMED, BY_SHAPES = 0.9, 0.2
 # Of answers that the judge has not seen: right ones accepted, wrong ones refused, names wrong.
 ACCEPTED_UNSEEN, REFUSED_UNSEEN, MISNAMED = 0.99, 0.97, 0.01
+
+verdict_on = cache(check)  # all grades need the verdicts on right code and bugs
 
 
 @dataclass
@@ -86,7 +89,7 @@ def verdicts_on_registry() -> Verdicts:
     verdicts = Verdicts()
     for task in [*TASKS.values(), *LIST_TASKS.values()]:
         for known in [*task.solutions.values(), *task.bugs.values()]:
-            found, right = check(task.name, known.function), isinstance(known, Solution)
+            found, right = verdict_on(task.name, known.function), isinstance(known, Solution)
             names = [bug.name for bug in found.bugs]
             bugs = [] if right else [known.name]
             verdicts.add(right=right, accepted=bool(found), names=names, known=bugs)
@@ -125,12 +128,12 @@ def grades_of(name: str, *, compiled: int | None = None) -> Grades:
     """
     task = TASKS[name]
     bugs, solutions = [*task.bugs.values()], [*task.solutions.values()]
-    verdicts = {bug.name: judge(task, bug.function) for bug in bugs}
+    verdicts = {bug.name: verdict_on(name, bug.function) for bug in bugs}
     return Grades(
         cases=len(task.cases),
         solutions=len(solutions),
         not_accepted=[
-            *(right.name for right in solutions if not judge(task, right.function)),
+            *(right.name for right in solutions if not verdict_on(name, right.function)),
             *(
                 f"{right.name}, in double precision"
                 for right in solutions
@@ -183,7 +186,7 @@ def mistakes_of(name: str, *, left_out: bool = False) -> dict[str, str]:
             if known and left_out:
                 continue
             whole = known.function if known else in_steps(**{step.name: mistake.function})
-            verdict = judge(task, whole)
+            verdict = verdict_on(name, whole)
             cells[mistake.name] = NO_CHANGE if verdict else NAMED_CELL if verdict.bugs else UNNAMED
     return cells
 

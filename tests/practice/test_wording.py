@@ -193,6 +193,17 @@ WRONG = {
     ("total", lambda x: x.prod()): (
         "In the output the number is wrong: it is 2, and should be larger."
     ),
+    ("total", lambda x: x.add_(0).sum()): (
+        "It writes into the caller's `x`, although no number changes: write into a new tensor."
+    ),
+    ("double", lambda x, lens: x ^ 2): (
+        "It raises NotImplementedError: \"bitwise_xor_cpu\" not implemented for 'Float' "
+        f"(line #). A power is written `**`. {INPUTS}"
+    ),
+    ("split", lambda x, at, more: (x[:at], x[at:] + (at ^ 5))): (
+        "In the rest 2 of 2 numbers are wrong; the first, at (0,), is 5, and should be smaller. "
+        "A power is written `**`."
+    ),
     ("zero", lambda x: 0 * x): "It changes nothing of the caller's.",
 }
 

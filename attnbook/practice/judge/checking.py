@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,8 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
-from attnbook.practice.judge.reading import class_name, to_plain_value
-from attnbook.practice.judge.run_safely import Rehearsal, own_names, run, session
+from attnbook.practice.judge.reading import class_name, has_xor, to_plain_value
+from attnbook.practice.judge.run_safely import Rehearsal, run, run_ours, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
 from attnbook.practice.judge.verdicts import Verdict
 from attnbook.practice.list_task import ListTask
@@ -24,7 +24,7 @@ TEXT = Messages(__file__)
 # Kinds of problems that explain themselves.
 NEEDS_NO_NAME = ("call", ENDLESS, UNREADABLE, "returned NoneType")
 # Kinds that no function of ours has unless the machine is at its limits.
-UNEXPECTED = (ENDLESS, UNREADABLE, "MemoryError", "RecursionError")
+UNEXPECTED = (UNREADABLE, "MemoryError", "RecursionError")
 
 
 def check(task: str, written: Function) -> Verdict:
@@ -33,10 +33,10 @@ def check(task: str, written: Function) -> Verdict:
     Args:
         task: its name; `attnbook.practice.TASKS` holds them all.
         written: the function, or for a layer the class, that the task asks for. It runs in
-            its own thread for at most ten seconds a case. Linux first runs it in a copy of the
-            process, where code in C that never returns is stopped, too; elsewhere, or with CUDA in
-            use, restart Python. What a reader's code changes by mistake is restored; code that
-            deceives the judge on purpose is not detected.
+            its own thread for at most ten seconds a case. On Linux, a copy of the process runs it
+            first, and there code in C that never returns is stopped, too. Elsewhere, or with CUDA
+            in use, you must stop such code by hand: restart Python. What a reader's code changes by
+            mistake is restored; code that deceives the judge on purpose is not detected.
 
     Returns:
         Whether all cases hold, else the first case that fails, in words, and the known bugs
@@ -77,29 +77,32 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
     with session():
         data = data_of(task.name)
-        calls = [partial(lists.outcome_of, written, case["arguments"]) for case in data["cases"]]
-        with _rehearse(written, calls) as rehearsal:
+        given = (case["arguments"] for case in data["cases"])
+        with _rehearse(written, partial(lists.outcome_of, written), given) as rehearsal:
             found = lists.judge(data, written, call_function=call_function)
     return _verdict(task, found, found["outcome"]["printed"] if found["wrong"] else "")
 
 
 def judge(task: Task, written: Function) -> Verdict:
     """Run the cases in order, up to the first that fails; then search for its bug."""
-    with session():
-        given = [case.make() for case in task.cases.values()]
-        calls = [lambda it=it: task.as_function(written)(*it) for it in given]
-        with _rehearse(written, calls) as rehearsal:
-            found = judging.judge(TensorAnswer(task, written, rehearsal))
+    given = (case.make() for case in task.cases.values())
+    with session(), _rehearse(written, lambda it: task.as_function(written)(*it), given) as copy:
+        answer = TensorAnswer(task, written, copy)
+        found = judging.judge(answer)
+        if not found["wrong"]:
+            found |= answer.first_write()
+        elif has_xor(written) and any(it.is_floating_point() for it in found["outcome"].outputs):
+            found["wrong"] += f" {TEXT.group('hints')['power']}"
     return _verdict(task, found, found["outcome"].printed if found["wrong"] else "")
 
 
 def _rehearse(
-    written: Function, calls: Sequence[Callable[[], object]]
+    written: Function, call: Function, given: Iterable[Any]
 ) -> AbstractContextManager[Rehearsal]:
     """Make these calls in a copy of the process, unless they are of the book's own code."""
     is_code = type(written) in {FunctionType, type}
     is_ours = is_code and str(written.__module__).startswith("attnbook.")
-    return closing(Rehearsal([] if is_ours else calls))
+    return closing(Rehearsal([] if is_ours else [partial(call, each) for each in given]))
 
 
 def _verdict(task: Task, found: dict[str, Any], printed: str) -> Verdict:
@@ -118,6 +121,7 @@ class TensorAnswer:
         self.task, self.written, self.rehearsal = task, written, rehearsal
         self.cases, self.bugs = [*task.cases.values()], [*task.bugs.values()]
         self.num_cases, self.num_bugs = len(self.cases), len(self.bugs)
+        self.outcomes: list[Outcome] = []
 
     def run(self, case: int) -> Outcome:
         """Run the answer; a known bug, as the book's figures pass it, is not run again."""
@@ -127,7 +131,18 @@ class TensorAnswer:
         problem = self.rehearsal.problem() if self.rehearsal else ""
         if problem:
             return Outcome(problem, ENDLESS)
-        return tensors.outcome_of(self.task, self.cases[case], self.written)
+        self.outcomes.append(tensors.outcome_of(self.task, self.cases[case], self.written))
+        return self.outcomes[-1]
+
+    def first_write(self) -> dict[str, Any]:
+        """Give the verdict on an answer that is right but for a write that changes no number."""
+        for case, outcome in enumerate(self.outcomes):
+            right = known_outcome(self.task, self.cases[case])
+            names = [name for name in outcome.written if name not in right.written]
+            if names:
+                wrong = TEXT("writes_into_tensor", names="`, `".join(names))
+                return {"held": case, "wrong": wrong, "outcome": outcome}
+        return {}
 
     def difference(self, case: int, outcome: Outcome) -> str:
         right = known_outcome(self.task, self.cases[case])
@@ -135,7 +150,7 @@ class TensorAnswer:
 
     def is_same(self, case: int, outcome: Outcome, bug: int) -> bool:
         other = known_outcome(self.task, self.cases[case], self.bugs[bug])
-        return tensors.same(self.task, self.cases[case], outcome, other)
+        return tensors.same(self.cases[case], outcome, other)
 
     def is_wrong(self, case: int, bug: int) -> bool:
         return (
@@ -168,8 +183,9 @@ def known_outcome(task: Task, case: Case, bug: Bug | None = None) -> Outcome:
     key = task.name, case.name, bug.name if bug else ""
     if key in _OUTCOMES:
         return _OUTCOMES[key]
-    with own_names():
-        outcome = tensors.outcome_of(task, case, bug.function if bug else task.reference)
+    outcome = tensors.outcome_of(task, case, bug.function if bug else task.reference, run_ours)
+    if outcome.kind.startswith("KeyboardInterrupt"):  # by the reader, while our code ran
+        raise KeyboardInterrupt
     if not outcome.kind.startswith(UNEXPECTED) and (bug or not outcome.problem or case.refused):
         _OUTCOMES[key] = outcome
     return outcome

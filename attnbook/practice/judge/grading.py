@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 import torch
+from torch import nn
 
 from attnbook.messages import Messages
 from attnbook.practice.judge.reading import class_name, error_text, is_raised_in_own_code
@@ -113,14 +114,24 @@ def _describe_rounding(test: Function, task: Task, texts: dict[str, str]) -> str
         next(task.solutions[name].function for name, text in texts.items() if bool(text) is fails)
         for fails in (False, True)
     )
-    if isinstance(failing, type):
-        return ""
     gaps: list[float] = []
 
     @wraps(failing)
     def passing_renamed(*inputs: Any, **options: Any) -> Any:
         output = passing(*inputs, **options)
-        gaps.append(_gap(output, failing(*inputs, **options)))
+        with torch.random.fork_rng(devices=[]):
+            other = failing(*inputs, **options)
+        if not isinstance(output, nn.Module):
+            gaps.append(_gap(output, other))
+            return output
+
+        def compare(layer: nn.Module, called: Any, named: dict[str, Any], output: Any) -> None:
+            other.load_state_dict(
+                layer.state_dict(), strict=False
+            )  # what both were given, both have
+            gaps.append(_gap(output, other.train(layer.training)(*called, **named)))
+
+        output.register_forward_hook(compare, with_kwargs=True)
         return output
 
     is_cause = not failure(test, passing_renamed) and 0 < max(gaps, default=0) < math.inf
@@ -129,6 +140,8 @@ def _describe_rounding(test: Function, task: Task, texts: dict[str, str]) -> str
 
 def _gap(one: Any, other: Any) -> float:
     """How far two outputs are apart; infinity if it is more than rounding."""
+    if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
+        return max(map(_gap, one, other), default=0)
     share, least = CLOSE.get(getattr(one, "dtype", torch.float64), CLOSE[torch.float64])
     try:
         one, other = (torch.as_tensor(it, dtype=torch.float64).detach() for it in (one, other))

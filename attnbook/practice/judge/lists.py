@@ -254,6 +254,7 @@ UNARY = {"__neg__": "-", "__pos__": "+", "__invert__": "~"}
 # Parts of an error's message, and the name of a hint for beginners.
 HINTS: list[tuple[tuple[str, ...], str]] = [
     (("operand type(s) for ^",), "power"),
+    (("bitwise_xor",), "power"),
     (("operand type", "'list'"), "whole_list"),
     (("not supported between", "'list'"), "whole_list"),
     (("convert list to float",), "whole_list"),

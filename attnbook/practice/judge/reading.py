@@ -7,7 +7,7 @@ inspected. So classes are read with `type`, and values with methods of exact cla
 from __future__ import annotations
 
 import sys
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 import torch
@@ -64,6 +64,16 @@ def is_raised_by_statement(error: BaseException) -> bool:
 
     steps = {it.offset: it.opname for it in dis.get_instructions(last.tb_frame.f_code)}
     return steps.get(last.tb_lasti) == "RAISE_VARARGS"
+
+
+def has_xor(written: Any) -> bool:
+    """Whether a function may take a power by `^`, which on whole numbers raises nothing."""
+    if type(written) is not FunctionType:
+        return False
+    import dis  # noqa: PLC0415 - right answers do not need it
+
+    has_number = any(type(it) is int and it > 1 for it in written.__code__.co_consts)
+    return has_number and any(it.argrepr == "^" for it in dis.get_instructions(written))
 
 
 def _last_own_frame(error: BaseException) -> TracebackType | None:

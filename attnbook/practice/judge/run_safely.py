@@ -15,7 +15,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from attnbook.practice.judge.world import AllSettings, Names, Settings, owners
 TEXT = Messages(__file__)
 LIMIT = 10.0
 """Seconds that one call may take."""
-PATIENCE = 30  # how many times longer our own calls may take: their first use imports much
 MOST_PRINTED = 20_000  # stored characters of what a call prints
 COPIES = sys.platform == "linux"  # whether a copy of this process makes each call first
 STACK = 1000  # the recursion limit that our own code needs, which is Python's own
@@ -69,7 +68,6 @@ class _State:
     own: Names = field(default_factory=lambda: Names([]))  # as this package was imported
     theirs: Names | None = None  # when the session began; None outside a session
     differ: bool = False  # whether the reader's session has other names than ours
-    ours: bool = False  # whether what runs is ours
     copied: bool = False  # whether this process is a copy, which only calls what is judged
 
 
@@ -109,16 +107,6 @@ def session() -> Iterator[None]:
             _STATE.theirs, _STATE.differ = None, False
 
 
-@contextmanager
-def own_names() -> Iterator[None]:
-    """Run our own code in here: it ends, and ignores what a reader assigned to names."""
-    before, _STATE.ours = _STATE.ours, True
-    try:
-        yield
-    finally:
-        _STATE.ours = before
-
-
 def run(call: Callable[[], Any]) -> CallResult:
     """Call in a thread that can be abandoned, and return whatever happens.
 
@@ -138,8 +126,7 @@ def run(call: Callable[[], Any]) -> CallResult:
             _put_builtins_back(_BUILTINS)
         result.ended = True
 
-    settings, seconds = Settings(), PATIENCE * LIMIT if _STATE.ours else LIMIT
-    theirs = _STATE.theirs if _STATE.differ and not _STATE.ours else None
+    settings, theirs = Settings(), _STATE.theirs if _STATE.differ else None
     worker = _Worker(work)
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -151,7 +138,7 @@ def run(call: Callable[[], Any]) -> CallResult:
             theirs.put_back()
         sys.stdout, sys.stderr, sys.stdin = printed, printed, io.StringIO()
         try:
-            worker.work_for(seconds)
+            worker.work_for(LIMIT)
         finally:
             _put_builtins_back(_BUILTINS)
             result.left = not worker.stop()
@@ -160,6 +147,14 @@ def run(call: Callable[[], Any]) -> CallResult:
             _STATE.own.put_back()
     result.printed = printed.text()
     return result
+
+
+def run_ours(call: Callable[[], Any]) -> CallResult:
+    """Make a call of our own code, which ends, restores what it changes, and may take its time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.default_generator.manual_seed(0)
+        return CallResult(call(), ended=True)
 
 
 @atexit.register
@@ -173,11 +168,14 @@ def _leave() -> None:
 
 @contextmanager
 def by_default() -> Iterator[None]:
-    """Torch's own defaults: single precision, on the CPU, with gradients."""
+    """Torch's own defaults: single precision, on the CPU, with gradients, not in inference mode."""
     dtype = torch.get_default_dtype()
     torch.set_default_dtype(torch.float32)
     try:
-        with torch.device("cpu"), torch.enable_grad():
+        # The context makes each operation slower, so it is entered only where it is needed.
+        is_cpu = torch.get_default_device().type == "cpu"
+        device = nullcontext() if is_cpu else torch.device("cpu")
+        with device, torch.inference_mode(mode=False), torch.enable_grad():
             yield
     finally:
         torch.set_default_dtype(dtype)
@@ -245,7 +243,7 @@ def _call_all(calls: Sequence[Callable[[], object]], report: int) -> None:
         _STATE.copied = True
         gc.disable()  # it would write to all that both processes share
         faulthandler.disable()
-        signal.setitimer(signal.ITIMER_PROF, 2 * PATIENCE * LIMIT)  # should this process be killed
+        signal.setitimer(signal.ITIMER_PROF, 60 * LIMIT)  # should this process be killed
         torch.set_num_threads = lambda nthreads: None  # noqa: ARG005 - the threads of the original are not here
         sys.stdout, sys.stderr, sys.stdin = _Printed(), _Printed(), io.StringIO()
         if _STATE.differ and _STATE.theirs:

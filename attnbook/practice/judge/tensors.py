@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from attnbook.messages import Messages
-from attnbook.practice.judge.lists import Unreadable, capitalized, format_number
+from attnbook.practice.judge.lists import Unreadable, add_hint, capitalized, format_number
 from attnbook.practice.judge.reading import (
     class_name,
     error_text,
@@ -22,7 +23,7 @@ from attnbook.practice.judge.reading import (
     to_plain_tensor,
     to_tensors,
 )
-from attnbook.practice.judge.run_safely import Stopped, by_default, run, session
+from attnbook.practice.judge.run_safely import CallResult, Stopped, by_default, run, session
 from attnbook.practice.task import Case, Function, Task
 
 Arguments = tuple[Any, ...]
@@ -48,12 +49,15 @@ class Outcome:
     refusal: bool = False  # whether the problem is an error about wrong input
     outputs: tuple[Tensor, ...] = ()
     changed: tuple[str, ...] = ()  # names of arguments
+    written: tuple[str, ...] = ()  # also of those that were given the same numbers again
     gradients: tuple[Tensor | None, ...] = ()  # of each floating-point argument, if one flows
     printed: str = ""  # with its warnings
 
 
 @by_default()
-def outcome_of(task: Task, case: Case, written: Function) -> Outcome:
+def outcome_of(
+    task: Task, case: Case, written: Function, run: Callable[..., CallResult] = run
+) -> Outcome:
     """Call an answer and read its outcome, within one time limit."""
     with session():
         arguments, before = case.make(), case.make()
@@ -84,6 +88,7 @@ def _outcome(
         argument.clone() if compare_gradients and has_gradient(argument) else argument
         for argument in arguments
     )
+    versions = [_version(argument) for argument in called]
     try:
         value = task.as_function(written)(*called)
     except Stopped:
@@ -97,6 +102,8 @@ def _outcome(
             outcome = _read_value(task, value)
         except Unreadable as error:
             outcome = _unreadable(str(error))
+    pairs = zip(task.arguments, called, versions, strict=False)
+    outcome.written = tuple(name for name, it, version in pairs if _version(it) != version)
     outcome.changed = tuple(
         name
         for name, argument, old in zip(task.arguments, called, before, strict=False)
@@ -153,7 +160,7 @@ def _describe_error(error: BaseException) -> str:
     text, line = error_text(error).rstrip("."), line_in_own_code(error)
     message = f"{class_name(error)}: {text}" if text else class_name(error)
     raises = TEXT("raises_at_line" if line else "raises", error=message, line=line)
-    return f"{raises} {TEXT('overflows')}" if "::Half" in text else raises
+    return f"{raises} {TEXT('overflows')}" if "::Half" in text else add_hint(raises, error)
 
 
 def _describe_backward(error: BaseException) -> str:
@@ -199,6 +206,11 @@ def _read_value(task: Task, value: Any) -> Outcome:
             outputs=", ".join(task.outputs),
         )
     return Outcome(problem, f"returned {returned}")
+
+
+def _version(argument: Any) -> int:
+    """A count that goes up with each operation in place, even with one that changes no number."""
+    return argument._version if isinstance(argument, Tensor) else 0
 
 
 def has_gradient(argument: Any) -> bool:
@@ -266,17 +278,21 @@ def difference(task: Task, case: Case, found: Outcome, expected: Outcome) -> str
     )
 
 
-def same(task: Task, case: Case, found: Outcome, other: Outcome) -> bool:
+def same(case: Case, found: Outcome, other: Outcome) -> bool:
     """Whether two implementations, wrong ones for instance, did the same."""
     if found.problem or other.problem:
         refused = case.refused and found.refusal and other.refusal
         return refused or found.kind == other.kind
-    # Laws and refusals do not matter here, only whether all results are equal.
-    plain, answers = replace(task, laws=()), replace(case, refused=False)
-    if not all(output.isfinite().all() for output in (*found.outputs, *other.outputs)):
-        # Where an output is NaN, gradients depend on how it was computed.
-        found, other = replace(found, gradients=()), replace(other, gradients=())
-    return not difference(plain, answers, found, other)
+    return (
+        len(found.outputs) == len(other.outputs)
+        and found.changed == other.changed
+        and all(map(_agree, found.outputs, other.outputs))
+        and (
+            all(map(_agree, found.gradients, other.gradients))
+            # Where an output is NaN, gradients depend on how it was computed.
+            or not all(output.isfinite().all() for output in (*found.outputs, *other.outputs))
+        )
+    )
 
 
 def _describe_form(task: Task, found: Outcome, expected: Outcome) -> str:
@@ -307,6 +323,15 @@ def _describe_wrong(task: Task, found: Outcome, expected: Outcome) -> str:
         if wrong.any():
             return _describe_numbers(name, mine, right, wrong)
     return ""
+
+
+def _agree(mine: Tensor | None, right: Tensor | None) -> bool:
+    """Whether two tensors are the same; a gradient that does not flow is 0."""
+    if mine is None or right is None:
+        known = right if mine is None else mine
+        return known is None or not _differ(known, torch.zeros_like(known)).any()
+    same_form = mine.shape == right.shape and mine.dtype == right.dtype
+    return same_form and not _differ(mine, right).any()
 
 
 def _differ(mine: Tensor, right: Tensor) -> Tensor:
@@ -348,13 +373,7 @@ def _describe_changes(found: Outcome, expected: Outcome) -> str:
 
 def _describe_gradients(task: Task, case: Case, found: Outcome, expected: Outcome) -> str:
     for i, (mine, right) in enumerate(zip(found.gradients, expected.gradients, strict=False)):
-        known = right if mine is None else mine
-        if known is None:
-            continue
-        mine_flows, right_flows = (
-            torch.zeros_like(known) if it is None else it for it in (mine, right)
-        )
-        if not _differ(mine_flows, right_flows).any():
+        if _agree(mine, right):
             continue
         pairs = zip(task.arguments, case.make(), strict=False)
         name = [name for name, argument in pairs if has_gradient(argument)][i]

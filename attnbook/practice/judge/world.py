@@ -160,7 +160,7 @@ class AllSettings(Settings):
             *_list_restorers(sys, "path"),
             *_list_restorers(sys, "argv"),
             *_list_restorers(logging.root, "handlers"),
-            _restorer(logging.root.setLevel, logging.root.level),
+            _hook_restorer(logging.root.setLevel, lambda: logging.root.level),
             _restorer(logging.disable, logging.root.manager.disable),
             _restorer(gc.set_threshold, *gc.get_threshold()),
             _restorer(sys.modules.update, dict(sys.modules)),  # later imports may stay

@@ -207,13 +207,13 @@ class query_by_query(Layer):
         return torch.cat(rows, -1).mT
 
 
-@task.solution("it sums values times powers of e, and divides by the sum of these powers.")
-class powers_over_their_sum(Layer):
+@task.solution("it sums values times exponentials, and divides by the sum of these exponentials.")
+class exponentials_over_their_sum(Layer):
     def attend(self, scores: Tensor, _keys: Tensor, values: Tensor, valid_lens: Lengths) -> Tensor:
         padding = ~visible_keys(valid_lens, scores)
         highest = scores.masked_fill(padding, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
-        powers = (scores - highest.detach()).masked_fill(padding, -math.inf).exp()
-        return powers @ values / powers.sum(-1, keepdim=True).clamp_min(1e-30)
+        exponentials = (scores - highest.detach()).masked_fill(padding, -math.inf).exp()
+        return exponentials @ values / exponentials.sum(-1, keepdim=True).clamp_min(1e-30)
 
 
 @task.test

@@ -27,8 +27,8 @@ by_hand = ListTask(
         "    scores = [score(query, key) for key in keys]\n"
         "    for i in range(valid_len, len(keys)):\n"
         "        scores[i] = 0\n"
-        "    powers = [math.exp(s - max(scores)) for s in scores]\n"
-        "    weights = [p / sum(powers) for p in powers]\n"
+        "    exponentials = [math.exp(s - max(scores)) for s in scores]\n"
+        "    weights = [each / sum(exponentials) for each in exponentials]\n"
         "    return pool(weights, values)"
     ),
 )
@@ -64,8 +64,8 @@ def _scores(query: Row, keys: Rows) -> Row:
 def _pooled_with(padding: float, query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     """Pool after a softmax in which all padding has one score."""
     scores = [s if i < valid_len else padding for i, s in enumerate(_scores(query, keys))]
-    powers = [math.exp(s - max(scores)) for s in scores]
-    return pool([p / sum(powers) for p in powers], values)
+    exponentials = [math.exp(s - max(scores)) for s in scores]
+    return pool([each / sum(exponentials) for each in exponentials], values)
 
 
 @by_hand.solution("e to the power of minus infinity is 0, so padding has no share.")
@@ -76,17 +76,17 @@ def minus_infinity(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
 @by_hand.solution("padding is not part of the softmax, and weighs 0.")
 def zeros_after_the_softmax(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     scores = _scores(query, keys[:valid_len])
-    powers = [math.exp(s - max(scores)) for s in scores]
-    weights = [p / sum(powers) for p in powers]
+    exponentials = [math.exp(s - max(scores)) for s in scores]
+    weights = [each / sum(exponentials) for each in exponentials]
     return pool(weights + [0.0] * (len(keys) - valid_len), values)
 
 
-@by_hand.solution("the powers of padding are set to 0, before the sum is taken.")
-def powers_set_to_0(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
+@by_hand.solution("the exponentials of padding are set to 0, before the sum is taken.")
+def exponentials_set_to_0(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
     scores = _scores(query, keys)
     highest = max(scores[:valid_len])
-    powers = [math.exp(s - highest) if i < valid_len else 0.0 for i, s in enumerate(scores)]
-    return pool([p / sum(powers) for p in powers], values)
+    exponentials = [math.exp(s - highest) if i < valid_len else 0.0 for i, s in enumerate(scores)]
+    return pool([each / sum(exponentials) for each in exponentials], values)
 
 
 @by_hand.solution("the masked softmax of the earlier task does all of it.")

@@ -181,7 +181,7 @@ def by_einsum(step: Step) -> Two:
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
 
 
-@task.solution("tanh is a rescaled logistic function; a softmax is powers over their sum.")
+@task.solution("tanh is a rescaled logistic function; a softmax is exponentials over their sum.")
 @of_arguments
 def by_the_formulas(step: Step) -> Two:
     both = torch.cat([step.state[:, None].expand(-1, step.memory.shape[1], -1), step.memory], -1)
@@ -190,8 +190,8 @@ def by_the_formulas(step: Step) -> Two:
     real = torch.arange(scores.shape[1]) < step.valid_lens[:, None]
     low = torch.finfo(scores.dtype).min
     highest = torch.where(real, scores, low).amax(1, keepdim=True).detach()
-    powers = torch.where(real, scores - highest, low).exp() * real
-    weights = powers / powers.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
+    shares = torch.where(real, scores - highest, low).exp() * real
+    weights = shares / shares.sum(1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
     context = (weights[..., None] * step.memory).sum(1)
     return step.cell(torch.cat([step.token, context], 1), step.state), weights
 
@@ -372,8 +372,8 @@ def _dot(one: Row, other: Row) -> float:
 
 def _weigh_list(state: Row, memory: Rows) -> Row:
     scores = [_dot(state, vector) for vector in memory]
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return [each / sum(exponentials) for each in exponentials]
 
 
 def _pool(weights: Row, memory: Rows) -> Row:
@@ -402,8 +402,8 @@ by_hand = ListTask(
     ),
     starter=(
         "import math\n\ndef softmax(scores):\n    highest = max(scores)\n"
-        "    powers = [math.exp(score - highest) for score in scores]\n"
-        "    return [power / sum(powers) for power in powers]\n\n"
+        "    exponentials = [math.exp(score - highest) for score in scores]\n"
+        "    return [each / sum(exponentials) for each in exponentials]\n\n"
         "def decoding_step(token, state, memory):\n    ..."
     ),
 )
@@ -424,8 +424,8 @@ by_hand.case("7 vectors in the memory")(
 @by_hand.solution("it follows the task, sentence by sentence.")
 def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [sum(s * m for s, m in zip(state, vector, strict=True)) for vector in memory]
-    powers = [math.exp(score - max(scores)) for score in scores]
-    weights = [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    weights = [each / sum(exponentials) for each in exponentials]
     columns = zip(*memory, strict=True)
     context = [sum(w * m for w, m in zip(weights, column, strict=True)) for column in columns]
     three = zip(state, token, context, strict=True)
@@ -442,15 +442,15 @@ def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(each) for each in sums], weights
 
 
-@by_hand.solution("the powers' sum divides only the context; tanh(x) is 1 - 2 / (1 + e^(2x)).")
-def by_powers_of_e(token: Row, state: Row, memory: Rows) -> TwoRows:
+@by_hand.solution("the sum divides only the context; tanh(x) is 1 - 2 / (1 + e^(2x)).")
+def by_exponentials(token: Row, state: Row, memory: Rows) -> TwoRows:
     scores = [_dot(state, vector) for vector in memory]
-    powers = [math.exp(score - max(scores)) for score in scores]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
     new_state = []
     for i in range(len(state)):
-        context = _dot(powers, [vector[i] for vector in memory]) / sum(powers)
+        context = _dot(exponentials, [vector[i] for vector in memory]) / sum(exponentials)
         new_state.append(1 - 2 / (1 + math.exp(2 * (state[i] + token[i] + context))))
-    return new_state, [power / sum(powers) for power in powers]
+    return new_state, [each / sum(exponentials) for each in exponentials]
 
 
 @by_hand.bug(fix="take the dot products with `state`, which depends on all tokens so far.")

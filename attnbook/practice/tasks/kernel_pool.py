@@ -52,7 +52,7 @@ def _far() -> Inputs:
 task.case("a width of 1")(lambda: _inputs(1.0))
 task.case("a width of 2")(lambda: _inputs(2.0))
 task.case("a width of 0.5")(lambda: _inputs(0.5))
-task.case("vectors of one number")(lambda: _inputs(0.125, size=1))
+task.case("vectors of one number", gradients=False)(lambda: _inputs(0.125, size=1))
 task.case("as many queries as keys, and all sizes equal")(
     lambda: (normal(3, 3, 3), normal(3, 3, 3, seed=1), normal(3, 3, 3, seed=2), 1.5)
 )
@@ -95,12 +95,12 @@ def the_package(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> 
     return attnbook.kernel_pool(queries, keys, values, width)
 
 
-@task.solution("the powers are divided by their sum, so a common factor cancels.")
+@task.solution("the exponentials are divided by their sum, so a common factor cancels.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, width: Width) -> Tensor:
     squares = squared_distances(queries, keys)
     nearest = squares.amin(dim=-1, keepdim=True)
-    powers = torch.exp((nearest - squares) / (2 * width**2))
-    return (powers @ values) / powers.sum(dim=-1, keepdim=True)
+    exponentials = torch.exp((nearest - squares) / (2 * width**2))
+    return (exponentials @ values) / exponentials.sum(dim=-1, keepdim=True)
 
 
 @task.solution(
@@ -259,8 +259,8 @@ task.bug(
 
 
 task.bug(
-    "powers that vanish",
-    "all powers are rounded to 0 far from the keys, and 0 is divided by 0.",
+    "exponentials that vanish",
+    "all exponentials are rounded to 0 far from the keys, and 0 is divided by 0.",
     symptom="The curve is right near the points, and NaN away from them.",
     fix="use a softmax, or subtract each query's own smallest squared distance first.",
 )(in_steps(weigh=mistakes.weighing.bugs["no maximum subtracted"].function))
@@ -315,8 +315,8 @@ def _scores_of_lists(query: float, keys: Row, width: float) -> Row:
 
 def _pooled(scores: Row, values: Row) -> float:
     """A softmax, and the sum of weights times values."""
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return sum(p * v for p, v in zip(exponentials, values, strict=True)) / sum(exponentials)
 
 
 by_hand = ListTask(
@@ -349,11 +349,11 @@ by_hand.case("12 keys")(
 )
 
 
-@by_hand.solution("the powers are divided by their sum, so a common factor cancels.")
+@by_hand.solution("the exponentials are divided by their sum, so a common factor cancels.")
 def by_the_formula_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
     scores = [-((query - key) ** 2) / (2 * width**2) for key in keys]
-    powers = [math.exp(score - max(scores)) for score in scores]
-    weights = [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    weights = [each / sum(exponentials) for each in exponentials]
     return sum(w * v for w, v in zip(weights, values, strict=True))
 
 
@@ -375,16 +375,16 @@ def in_units_of_the_width(query: float, keys: Row, values: Row, width: float) ->
     squares = [((query - key) / width) ** 2 for key in keys]
     total = weighted = 0.0
     for i in range(len(keys)):
-        power = math.exp((min(squares) - squares[i]) / 2)
-        total += power
-        weighted += power * values[i]
+        exponential = math.exp((min(squares) - squares[i]) / 2)
+        total += exponential
+        weighted += exponential * values[i]
     return weighted / total
 
 
 @by_hand.bug(fix="subtract the largest exponent from all exponents, before `math.exp`: it cancels.")
-def powers_that_vanish_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
-    powers = [math.exp(score) for score in _scores_of_lists(query, keys, width)]
-    return sum(p * v for p, v in zip(powers, values, strict=True)) / sum(powers)
+def exponentials_that_vanish_by_hand(query: float, keys: Row, values: Row, width: float) -> float:
+    exponentials = [math.exp(score) for score in _scores_of_lists(query, keys, width)]
+    return sum(p * v for p, v in zip(exponentials, values, strict=True)) / sum(exponentials)
 
 
 @by_hand.bug()
@@ -442,12 +442,12 @@ def own_key_left_out_by_hand(query: float, keys: Row, values: Row, width: float)
     return _pooled(scores, [values[i] for i in others])
 
 
-@by_hand.bug(fix="divide with `/`, not `//`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide with `/`, not `//`: `exponential / sum(exponentials)`.")
 def divided_by_two_strokes(query: float, keys: Row, values: Row, width: float) -> float:
     """the division is `//`, which drops everything after the decimal point."""
     scores = _scores_of_lists(query, keys, width)
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return sum(p // sum(powers) * v for p, v in zip(powers, values, strict=True))
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return sum(p // sum(exponentials) * v for p, v in zip(exponentials, values, strict=True))
 
 
 @by_hand.bug(fix="return after the loop: put `return` as far left as `for`.")

@@ -57,8 +57,8 @@ def divided_at_the_end(query: float, keys: Row, values: Row) -> float:
 @by_hand.solution("`2 ** -d` is e to the power of `-d * log(2)`; the subtracted maximum cancels.")
 def as_a_softmax(query: float, keys: Row, values: Row) -> float:
     scores = [-abs(query - key) * math.log(2) for key in keys]
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return sum(p / sum(powers) * v for p, v in zip(powers, values, strict=True))
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return sum(p / sum(exponentials) * v for p, v in zip(exponentials, values, strict=True))
 
 
 @by_hand.bug(fix="let each key have some closeness: `2 ** -abs(query - key)`.")

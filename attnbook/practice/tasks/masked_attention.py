@@ -117,14 +117,14 @@ def head_by_head(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
     return torch.stack(outputs)
 
 
-@task.solution("it divides visible powers by their sum, which becomes 1 in a fully masked row.")
+@task.solution("it divides visible exponentials by their sum, or by 1 in a fully masked row.")
 def by_the_formula(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
     hidden = ~mask.unsqueeze(1)
     scores = torch.einsum("bhqd,bhkd->bhqk", queries / math.sqrt(queries.shape[-1]), keys)
     low = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
-    powers = (low - low.amax(-1, keepdim=True).detach()).exp().masked_fill(hidden, 0)
+    exponentials = (low - low.amax(-1, keepdim=True).detach()).exp().masked_fill(hidden, 0)
     empty = hidden.all(-1, keepdim=True)
-    return (powers / powers.sum(-1, keepdim=True).masked_fill(empty, 1)) @ values
+    return (exponentials / exponentials.sum(-1, keepdim=True).masked_fill(empty, 1)) @ values
 
 
 @task.test

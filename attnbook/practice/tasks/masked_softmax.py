@@ -135,14 +135,14 @@ def row_by_row(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     return weights.reshape(scores.shape)
 
 
-@task.solution("it is the formula, powers over their sum; a row's subtracted maximum cancels.")
+@task.solution("it is exponentials over their sum; a row's subtracted maximum cancels.")
 def by_the_formula(scores: Tensor, valid_lens: Tensor | None = None) -> Tensor:
     padding = ~where_visible(scores, valid_lens)
     low = torch.finfo(scores.dtype).min
     highest = scores.masked_fill(padding, low).amax(-1, keepdim=True).detach()
-    powers = (scores - highest).masked_fill(padding, low).exp().masked_fill(padding, 0)
-    totals = powers.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
-    return (powers / totals).masked_fill(padding, 0)
+    exponentials = (scores - highest).masked_fill(padding, low).exp().masked_fill(padding, 0)
+    totals = exponentials.sum(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).tiny)
+    return (exponentials / totals).masked_fill(padding, 0)
 
 
 @task.solution("in float64 the lowest number is below all scores; then padding is set to 0.")
@@ -305,8 +305,8 @@ Row = list[float]
 
 
 def _softmax(scores: Row) -> Row:
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return [each / sum(exponentials) for each in exponentials]
 
 
 by_hand = ListTask(
@@ -336,7 +336,7 @@ by_hand.case("visible scores 1000 apart")(lambda: ([0.0, 1000.0, 1.0, 2.0, 5.0],
 by_hand.case("6 of 8 keys")(lambda: ([x * 0.5 - 3 for x in range(8)], 6))
 
 
-by_hand.solution("it takes powers of the visible scores only, and appends zeros for padding.")(
+by_hand.solution("it takes exponentials of visible scores only, and appends zeros for padding.")(
     parts.masked_softmax
 )
 
@@ -400,8 +400,8 @@ def nothing_to_see_forgotten(scores: Row, valid_len: int) -> Row:
     """a `valid_len` of 0 is not handled: an empty list has no maximum, and its sum is 0."""
     visible = scores[:valid_len]
     largest = max(visible)
-    powers = [math.exp(score - largest) for score in visible]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
+    exponentials = [math.exp(score - largest) for score in visible]
+    return [each / sum(exponentials) for each in exponentials] + [0.0] * (len(scores) - valid_len)
 
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
@@ -419,15 +419,15 @@ def filled_with_minus_a_million_by_hand(scores: Row, valid_len: int) -> Row:
 
 @by_hand.bug(fix="subtract the largest of the visible scores first: it cancels.")
 def no_maximum_subtracted_by_hand(scores: Row, valid_len: int) -> Row:
-    powers = [math.exp(score) for score in scores[:valid_len]]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
+    exponentials = [math.exp(score) for score in scores[:valid_len]]
+    return [each / sum(exponentials) for each in exponentials] + [0.0] * (len(scores) - valid_len)
 
 
 @by_hand.bug(fix="subtract the largest of the visible scores: `max(scores[:valid_len])`.")
 def maximum_of_the_padding_too(scores: Row, valid_len: int) -> Row:
-    """the maximum is taken over padding, too; far below it, all visible powers become 0."""
-    powers = [math.exp(score - max(scores)) for score in scores[:valid_len]]
-    return [power / sum(powers) for power in powers] + [0.0] * (len(scores) - valid_len)
+    """the maximum is taken over padding, too; far below it, all visible exponentials become 0."""
+    exponentials = [math.exp(score - max(scores)) for score in scores[:valid_len]]
+    return [each / sum(exponentials) for each in exponentials] + [0.0] * (len(scores) - valid_len)
 
 
 @by_hand.bug(fix="take `math.exp` of the scores: they decide how the weight of 1 is shared.")
@@ -436,12 +436,12 @@ def shared_evenly(scores: Row, valid_len: int) -> Row:
     return [1 / valid_len if i < valid_len else 0.0 for i in range(len(scores))]
 
 
-@by_hand.bug(fix="divide by the sum of the visible powers.")
+@by_hand.bug(fix="divide by the sum of the visible exponentials.")
 def never_divided(scores: Row, valid_len: int) -> Row:
-    """the powers are not divided by their sum, so they do not sum to 1."""
+    """the exponentials are not divided by their sum, so they do not sum to 1."""
     visible = scores[:valid_len]
-    powers = [math.exp(score - max(visible)) for score in visible]
-    return powers + [0.0] * (len(scores) - valid_len)
+    exponentials = [math.exp(score - max(visible)) for score in visible]
+    return exponentials + [0.0] * (len(scores) - valid_len)
 
 
 @by_hand.bug(fix="handle a `valid_len` of 0 first: all weights are 0 then.")
@@ -466,9 +466,9 @@ def nothing_divided(scores: Row, valid_len: int) -> Row:
 
 
 @by_hand.bug(fix="take `math.exp` of the visible scores only: `scores[:valid_len]`.")
-def powers_of_padding(scores: Row, valid_len: int) -> Row:
-    """powers of padding are taken, too, and overflow where it is far above the visible maximum."""
+def exponentials_of_padding(scores: Row, valid_len: int) -> Row:
+    """exponentials of padding are taken, too, and overflow far above the visible maximum."""
     largest = max(scores[:valid_len], default=math.inf)
-    powers = [math.exp(score - largest) for score in scores]
-    total = sum(powers[:valid_len])
-    return [p / total if i < valid_len else 0.0 for i, p in enumerate(powers)]
+    exponentials = [math.exp(score - largest) for score in scores]
+    total = sum(exponentials[:valid_len])
+    return [p / total if i < valid_len else 0.0 for i, p in enumerate(exponentials)]

@@ -25,10 +25,10 @@ task = Task(
         "num_queries, num_keys), `values` (batch, num_keys, value_size). The output is "
         "`softmax(scores) @ values`, with the softmax over the keys; it has shape (batch, "
         "num_queries, value_size) and the scores' dtype. Take `block_size` keys at a time, in one "
-        "pass. For each query, carry the highest score so far, the sum of the powers of e, and the "
-        "sum of the values, each times its power; correct both sums when the highest score rises. "
-        "The last block may be smaller, and one block may hold all keys. Scores are finite, of any "
-        "size. Only the result is tested, not the number of passes."
+        "pass. For each query, carry the highest score so far, the sum of the exponentials, and "
+        "the sum of the values, each times its exponential; correct both sums when the highest "
+        "score rises. The last block may be smaller, and one block may hold all keys. Scores are "
+        "finite, of any size. Only the result is tested, not the number of passes."
     ),
     starter="def online_softmax(scores, values, block_size):\n    ...",
     laws=(Law("Some output lies outside the range of its values.", _within_the_values),),
@@ -80,9 +80,9 @@ def block_by_block(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     for block, part in _blocks(scores, values, block_size):
         new_highest = torch.maximum(highest, block.amax(-1, keepdim=True))
         correction = (highest - new_highest).exp()
-        powers = (block - new_highest).exp()
-        total = correction * total + powers.sum(-1, keepdim=True)
-        weighted = correction * weighted + powers @ part
+        exponentials = (block - new_highest).exp()
+        total = correction * total + exponentials.sum(-1, keepdim=True)
+        weighted = correction * weighted + exponentials @ part
         highest = new_highest
     return weighted / total
 
@@ -132,9 +132,9 @@ def walking(correct_sum: bool = True, correct_weighted: bool = True, sign: int =
         for block, part in _blocks(scores, values, block_size):
             new_highest = torch.maximum(highest, block.amax(-1, keepdim=True))
             correction = (sign * (highest - new_highest)).exp()
-            powers = (block - new_highest).exp()
-            total = total * (correction if correct_sum else 1) + powers.sum(-1, keepdim=True)
-            weighted = weighted * (correction if correct_weighted else 1) + powers @ part
+            exponentials = (block - new_highest).exp()
+            total = total * (correction if correct_sum else 1) + exponentials.sum(-1, keepdim=True)
+            weighted = weighted * (correction if correct_weighted else 1) + exponentials @ part
             highest = new_highest
         return weighted / total
 
@@ -145,8 +145,8 @@ def subtracting(highest: Function) -> Function:
     """Take all keys at once, and subtract a number from their scores."""
 
     def written(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-        powers: Tensor = (scores - highest(scores, block_size)).exp()
-        return powers @ values / powers.sum(-1, keepdim=True)
+        exponentials: Tensor = (scores - highest(scores, block_size)).exp()
+        return exponentials @ values / exponentials.sum(-1, keepdim=True)
 
     return written
 
@@ -195,7 +195,7 @@ def the_last_block_is_dropped(scores: Tensor, values: Tensor, block_size: int) -
 
 @task.bug(
     symptom="Each block gets the same share, whatever its scores are.",
-    fix="divide once, at the end, by the sum of all powers.",
+    fix="divide once, at the end, by the sum of all exponentials.",
 )
 def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
     """each block has its own softmax, and the outputs of the blocks are averaged."""
@@ -205,23 +205,23 @@ def the_mean_of_the_blocks(scores: Tensor, values: Tensor, block_size: int) -> T
 
 @task.bug(
     symptom="Outputs grow with the number of keys.",
-    fix="divide the weighted sum by the sum of the powers, after the last block.",
+    fix="divide the weighted sum by the sum of the exponentials, after the last block.",
 )
 def never_divided(scores: Tensor, values: Tensor, block_size: int) -> Tensor:
-    """the weighted sum is not divided by the sum of the powers."""
+    """the weighted sum is not divided by the sum of the exponentials."""
     return (scores - scores.amax(-1, keepdim=True)).exp() @ values
 
 
 task.bug(
     "the maximum begins at 0",
-    "the highest score begins at 0, so that the powers of very low scores are all 0.",
+    "the highest score begins at 0, so that the exponentials of very low scores are all 0.",
     symptom="The output is NaN where all scores are very low.",
     fix="begin with -inf as the highest score so far, not with 0.",
 )(subtracting(lambda scores, _size: scores.amax(-1, keepdim=True).clamp(min=0)))
 
 task.bug(
     "one maximum for all queries",
-    "all queries share one highest score, so a query of far lower scores has only powers of 0.",
+    "all queries share one highest score, so a query of far lower scores has exponentials of 0.",
     symptom="Some queries give NaN when another query has far higher scores.",
     fix="keep a highest score for each query: take the maximum over the last axis only.",
 )(subtracting(lambda scores, _size: scores.max()))
@@ -271,12 +271,12 @@ Three = tuple[N, N, N]
 
 def _rescale(highest: N, score: N) -> Three:
     new = max(highest, score)
-    return new, math.exp(highest - new), math.exp(score - new)  # highest, factor, power
+    return new, math.exp(highest - new), math.exp(score - new)  # highest, factor, exponential
 
 
-def _add_key(highest: N, total: N, weighted: N, power: N, value: N) -> Three:
+def _add_key(highest: N, total: N, weighted: N, exponential: N, value: N) -> Three:
     """Add a key to both sums, which are corrected already."""
-    return highest, total + power, weighted + power * value
+    return highest, total + exponential, weighted + exponential * value
 
 
 by_hand = ListTask(
@@ -285,10 +285,10 @@ by_hand = ListTask(
     statement=(
         "Keys come one by one. Three numbers are carried along: `highest`, the highest score so "
         "far; `total`, the sum of `math.exp(score - highest)` over all keys so far; and "
-        "`weighted`, the same sum with each power times its key's value. Write `update(highest, "
-        "total, weighted, score, value)`, which adds one more key; all five are numbers. Return "
-        "the new highest, total and weighted, in this order, as if the new highest had been known "
-        "from the start. Scores may be 1000."
+        "`weighted`, the same sum with each exponential times its key's value. Write "
+        "`update(highest, total, weighted, score, value)`, which adds one more key; all five are "
+        "numbers. Return the new highest, total and weighted, in this order, as if the new highest "
+        "had been known from the start. Scores may be 1000."
     ),
     starter="import math\n\ndef update(highest, total, weighted, score, value):\n    ...",
 )
@@ -305,17 +305,17 @@ by_hand.case("sums of thousands")(lambda: (3.0, 2500.0, -70000.0, 2.5, 1200.0))
 
 @by_hand.solution("where the highest stays the same, the factor is e to the power of 0: 1.")
 def by_one_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    new, factor, power = _rescale(highest, score)
-    return new, factor * total + power, factor * weighted + power * value
+    new, factor, exponential = _rescale(highest, score)
+    return new, factor * total + exponential, factor * weighted + exponential * value
 
 
-@by_hand.solution("where old sums are corrected, the new power is 1; otherwise they stay.")
+@by_hand.solution("where old sums are corrected, the new exponential is 1; otherwise they stay.")
 def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     if score > highest:
         factor = math.exp(highest - score)
         return score, total * factor + 1, weighted * factor + value
-    power = math.exp(score - highest)
-    return highest, total + power, weighted + power * value
+    exponential = math.exp(score - highest)
+    return highest, total + exponential, weighted + exponential * value
 
 
 @by_hand.solution(
@@ -323,23 +323,23 @@ def two_branches(highest: N, total: N, weighted: N, score: N, value: N) -> Three
 )
 def by_logarithms(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     new, past = max(highest, score), highest + math.log(total)
-    old, power = math.exp(past - new), math.exp(score - new)
-    return new, old + power, weighted / total * old + power * value
+    old, exponential = math.exp(past - new), math.exp(score - new)
+    return new, old + exponential, weighted / total * old + exponential * value
 
 
 @by_hand.bug(
     fix="multiply both sums by `math.exp(highest - new_highest)`, and replace the highest after."
 )
 def no_correction_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    new, _, power = _rescale(highest, score)
-    return _add_key(new, total, weighted, power, value)
+    new, _, exponential = _rescale(highest, score)
+    return _add_key(new, total, weighted, exponential, value)
 
 
 @by_hand.bug(fix="multiply the weighted sum by the same factor as the total.")
 def only_the_total_is_corrected(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the total is corrected when the highest rises, and the weighted sum is not."""
-    new, factor, power = _rescale(highest, score)
-    return _add_key(new, factor * total, weighted, power, value)
+    new, factor, exponential = _rescale(highest, score)
+    return _add_key(new, factor * total, weighted, exponential, value)
 
 
 @by_hand.bug(fix="take `math.exp(highest - new_highest)`, which is at most 1.")
@@ -353,13 +353,15 @@ def the_factor_upside_down(highest: N, total: N, weighted: N, score: N, value: N
 @by_hand.bug(fix="return the new highest: `max(highest, score)`.")
 def the_old_highest_returned(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """the sums are right, and the old highest is returned with them."""
-    _, factor, power = _rescale(highest, score)
-    return _add_key(highest, factor * total, factor * weighted, power, value)
+    _, factor, exponential = _rescale(highest, score)
+    return _add_key(highest, factor * total, factor * weighted, exponential, value)
 
 
-@by_hand.bug(fix="let the highest rise, `max(highest, score)`, and take all powers relative to it.")
+@by_hand.bug(
+    fix="let the highest rise, `max(highest, score)`, and take all exponentials relative to it."
+)
 def the_highest_never_rises_by_hand(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the highest never rises, and powers stay relative to the old one."""
+    """the highest never rises, and exponentials stay relative to the old one."""
     return _add_key(highest, total, weighted, math.exp(score - highest), value)
 
 
@@ -370,11 +372,11 @@ def the_score_replaces_the_highest(highest: N, total: N, weighted: N, score: N, 
     return _add_key(score, factor * total, factor * weighted, 1, value)
 
 
-@by_hand.bug(fix="add `power * value` to the weighted sum.")
+@by_hand.bug(fix="add `exponential * value` to the weighted sum.")
 def value_not_weighted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the new value is added without its power."""
-    new, factor, power = _rescale(highest, score)
-    return new, factor * total + power, factor * weighted + value
+    """the new value is added without its exponential."""
+    new, factor, exponential = _rescale(highest, score)
+    return new, factor * total + exponential, factor * weighted + value
 
 
 @by_hand.bug(fix="return the weighted sum itself; the caller divides, after the last key.")
@@ -408,23 +410,23 @@ def the_sums_exchanged(highest: N, total: N, weighted: N, score: N, value: N) ->
 
 @by_hand.bug(fix="update the highest first, and then take `math.exp(score - new_highest)`.")
 def seen_from_the_old_highest(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the new key's power is relative to the old highest, though the old sums are corrected."""
+    """the new key's exponential is relative to the old highest, but the old sums are corrected."""
     new, factor, _ = _rescale(highest, score)
     return _add_key(new, factor * total, factor * weighted, math.exp(score - highest), value)
 
 
 @by_hand.bug(fix="subtract the new highest from the score: `math.exp(score - new_highest)`.")
 def nothing_subtracted(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """nothing is subtracted from the new key's score before its power is taken."""
+    """nothing is subtracted from the new key's score before its exponential is taken."""
     new, factor, _ = _rescale(highest, score)
     return _add_key(new, factor * total, factor * weighted, math.exp(score), value)
 
 
-@by_hand.bug(fix="multiply the value by its own key's power: `power * value`.")
+@by_hand.bug(fix="multiply the value by its own key's exponential: `exponential * value`.")
 def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the value is multiplied by the total, where its own key's power belongs."""
-    new, factor, power = _rescale(highest, score)
-    total = factor * total + power
+    """the value is multiplied by the total, where its own key's exponential belongs."""
+    new, factor, exponential = _rescale(highest, score)
+    total = factor * total + exponential
     return new, total, factor * weighted + total * value
 
 
@@ -432,14 +434,14 @@ def total_times_the_value(highest: N, total: N, weighted: N, score: N, value: N)
     fix="multiply by the inverse instead, `math.exp(highest - new_highest)`, which is at most 1."
 )
 def divided_by_the_factor(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
-    """the old sums are divided by a power, which overflows where scores rise far."""
-    new, _, power = _rescale(highest, score)
+    """the old sums are divided by an exponential, which overflows where scores rise far."""
+    new, _, exponential = _rescale(highest, score)
     factor = math.exp(new - highest)
-    return _add_key(new, total / factor, weighted / factor, power, value)
+    return _add_key(new, total / factor, weighted / factor, exponential, value)
 
 
 @by_hand.bug(fix="the score comes fourth and the value fifth.")
 def score_and_value_exchanged(highest: N, total: N, weighted: N, score: N, value: N) -> Three:
     """score and value are exchanged."""
-    new, factor, power = _rescale(highest, value)
-    return _add_key(new, factor * total, factor * weighted, power, score)
+    new, factor, exponential = _rescale(highest, value)
+    return _add_key(new, factor * total, factor * weighted, exponential, score)

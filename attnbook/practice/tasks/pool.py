@@ -247,8 +247,8 @@ def the_heaviest_key_only_by_hand(weights: Row, values: Rows) -> Row:
 
 @by_hand.bug(fix="take no softmax here: the inputs are weights already.")
 def softmax_taken_twice_by_hand(weights: Row, values: Rows) -> Row:
-    powers = [math.exp(weight) for weight in weights]
-    return column_by_column([power / sum(powers) for power in powers], values)
+    exponentials = [math.exp(weight) for weight in weights]
+    return column_by_column([each / sum(exponentials) for each in exponentials], values)
 
 
 @by_hand.bug(fix="use the weights as they are: only the softmax should divide by a sum.")

@@ -232,8 +232,8 @@ def _dot(one: Row, other: Row) -> float:
 
 
 def _softmax(scores: Row) -> Row:
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return [each / sum(exponentials) for each in exponentials]
 
 
 def _scores(query: Row, keys: Rows) -> Row:
@@ -289,8 +289,8 @@ by_hand.case("9 keys")(
 @by_hand.solution("it is the three stages, one after the other.")
 def stage_by_stage(query: Row, keys: Rows, values: Rows) -> Row:
     scores = _scores(query, keys)
-    powers = [math.exp(score - max(scores)) for score in scores]
-    weights = [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    weights = [each / sum(exponentials) for each in exponentials]
     return _pool(weights, values)
 
 
@@ -305,9 +305,9 @@ def in_one_pass(query: Row, keys: Rows, values: Rows) -> Row:
     highest, total, output = -math.inf, 0.0, [0.0] * len(values[0])
     for score, value in zip(_scores(query, keys), values, strict=True):
         new = max(highest, score)
-        old, power = math.exp(highest - new), math.exp(score - new)
-        highest, total = new, old * total + power
-        output = [old * o + power * v for o, v in zip(output, value, strict=True)]
+        old, exponential = math.exp(highest - new), math.exp(score - new)
+        highest, total = new, old * total + exponential
+        output = [old * o + exponential * v for o, v in zip(output, value, strict=True)]
     return [o / total for o in output]
 
 
@@ -343,21 +343,21 @@ def keys_are_pooled_by_hand(query: Row, keys: Rows, values: Rows) -> Row:
     fix="subtract `max(scores)` from each score before `math.exp`: this changes no weight."
 )
 def no_maximum_subtracted(query: Row, keys: Rows, values: Rows) -> Row:
-    powers = [math.exp(score) for score in _scores(query, keys)]
-    return _pool([power / sum(powers) for power in powers], values)
+    exponentials = [math.exp(score) for score in _scores(query, keys)]
+    return _pool([each / sum(exponentials) for each in exponentials], values)
 
 
 @by_hand.bug(
-    fix="turn the scores into weights first: divide their powers of e by the sum of these powers."
+    fix="turn the scores into weights first: divide their exponentials by the sum of these."
 )
 def softmax_left_out(query: Row, keys: Rows, values: Rows) -> Row:
     """the scores themselves are used as weights, without a softmax."""
     return _pool(_scores(query, keys), values)
 
 
-@by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
-def powers_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
-    """the powers of e are not divided by their sum, so that they do not sum to 1."""
+@by_hand.bug(fix="divide each exponential by the sum of all: `exponential / sum(exponentials)`.")
+def exponentials_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
+    """the exponentials are not divided by their sum, so that they do not sum to 1."""
     scores = _scores(query, keys)
     return _pool([math.exp(score - max(scores)) for score in scores], values)
 
@@ -387,9 +387,9 @@ def turned_round(query: Row, keys: Rows, values: Rows) -> Row:
     return _pool(_softmax([-score for score in _scores(query, keys)]), values)
 
 
-@by_hand.bug(fix="divide with `/`, not with `//`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide with `/`, not with `//`: `exponential / sum(exponentials)`.")
 def divided_by_two_strokes(query: Row, keys: Rows, values: Rows) -> Row:
-    """the powers are divided with `//`, which drops everything after the decimal point."""
+    """the exponentials are divided with `//`, which drops everything after the decimal point."""
     return _pool([weight // 1 for weight in _softmax(_scores(query, keys))], values)
 
 
@@ -410,10 +410,10 @@ def divided_by_the_number_of_keys(query: Row, keys: Rows, values: Rows) -> Row:
     fix="let the search for the highest score begin with the first one, or take `max(scores)`."
 )
 def maximum_sought_from_0(query: Row, keys: Rows, values: Rows) -> Row:
-    """the search for the highest score begins at 0, so the powers of far lower scores are all 0."""
+    """the search for the highest score begins at 0, so far lower scores have exponentials of 0."""
     scores = _scores(query, keys)
-    powers = [math.exp(score - max(0.0, *scores)) for score in scores]
-    return _pool([power / sum(powers) for power in powers], values)
+    exponentials = [math.exp(score - max(0.0, *scores)) for score in scores]
+    return _pool([each / sum(exponentials) for each in exponentials], values)
 
 
 @by_hand.bug(fix="divide by the root of the query's size: `math.sqrt(len(query))`.")

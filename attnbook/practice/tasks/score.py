@@ -106,7 +106,7 @@ def square_of_the_sum(query: Row, key: Row) -> float:
 
 @by_hand.bug(fix="leave `math.exp` to the softmax: a score is its input.")
 def the_kernel_itself(query: Row, key: Row) -> float:
-    """the power of e is taken already: that is the kernel, and the score is its exponent."""
+    """the exponential is taken already: that is the kernel, and the score is its exponent."""
     return math.exp(-sum(d**2 for d in _differences(query, key)) / 2)
 
 

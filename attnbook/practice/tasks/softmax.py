@@ -21,10 +21,10 @@ task = Task(
     name="softmax",
     statement=(
         "Write `softmax(scores)`. `scores` has shape (batch, num_queries, num_keys). Give a new "
-        "tensor of the same shape and type: $e^{score}$, divided by the sum of these powers over "
-        "all keys of the same query. So each row, which belongs to one query, sums to 1. The "
-        "result must also be correct for scores of 1000, and where scores are 1000 apart, in a row "
-        "or between rows."
+        "tensor of the same shape and type: $e^{score}$, divided by the sum of these "
+        "exponentials over all keys of the same query. So each row, which belongs to one query, "
+        "sums to 1. The result must also be correct for scores of 1000, and where scores are 1000 "
+        "apart, in a row or between rows."
     ),
     starter="def softmax(scores):\n    ...",
     laws=(Law("Some row of weights does not sum to 1.", _no_row_sums_to_another_number),),
@@ -47,14 +47,14 @@ task.case("rows that are 1000 apart", gradients=False)(
     lambda: (torch.tensor([[[1000.0, 1001, 1003], [0, 2, 1]], [[-1000, -999, -1002], [3, 1, 2]]]),)
 )
 task.case("double precision")(lambda: (normal(2, 3, 5).double(),))
-task.case("half precision, where powers of 12 overflow, and 1000.7 is 1000.5")(
+task.case("half precision, where exponentials of 12 overflow, and 1000.7 is 1000.5")(
     lambda: (torch.tensor([[[12.0, 11, 9], [1000, 999, 1000]]]).half(),)
 )
 task.case("2 examples of 3 queries, 257 keys")(lambda: (normal(2, 3, 257),))
 
 
-def relative_powers(scores: Tensor) -> Tensor:
-    """Take powers of e, each relative to its row's maximum."""
+def relative_exponentials(scores: Tensor) -> Tensor:
+    """Take exponentials, each relative to its row's maximum."""
     return (scores - scores.amax(dim=-1, keepdim=True)).exp()
 
 
@@ -76,17 +76,17 @@ def of_torch(scores: Tensor) -> Tensor:
 task.solution(
     "it is the formula; subtracting a row's maximum from all its scores changes no weight.",
     name="by the formula",
-)(lambda scores: shares(relative_powers(scores)))
+)(lambda scores: shares(relative_exponentials(scores)))
 
 
-@task.solution("it loops over the rows, and divides each row's powers by their sum.")
+@task.solution("it loops over the rows, and divides each row's exponentials by their sum.")
 def row_by_row(scores: Tensor) -> Tensor:
     rows = [(row - row.max()).exp() for example in scores for row in example]
     return torch.stack([row / row.sum() for row in rows]).reshape(scores.shape)
 
 
 task.solution(
-    "dividing by a sum is the same as subtracting its logarithm before the power is taken.",
+    "dividing by a sum is the same as subtracting its logarithm before the exponential is taken.",
     name="by logarithms",
 )(lambda scores: scores.log_softmax(dim=-1).exp())
 
@@ -129,7 +129,7 @@ def test_the_scores_are_not_changed(function: Function) -> None:
 
 
 task.bug(
-    "rounded before the power",
+    "rounded before the exponential",
     "the logarithm of the sum is subtracted, but not the maximum before it, so both are rounded.",
     symptom="In half precision, rows with scores of 1000 do not sum to 1.",
     origin="an answer that was written from the statement alone, and accepted",
@@ -145,7 +145,7 @@ task.bug(
 
 task.bug(
     "one maximum for all rows",
-    "all rows have the same maximum subtracted, and in rows of low scores all powers are 0.",
+    "all rows have the same maximum subtracted, and in rows of low scores all exponentials are 0.",
     symptom="A query whose scores are all low gets NaN, but only next to one with high scores.",
     fix="subtract each row's own maximum: `scores.amax(dim=-1, keepdim=True)`.",
 )(lambda scores: shares((scores - scores.max()).exp()))
@@ -159,9 +159,9 @@ task.bug(
 
 task.bug(
     "divided by the sum of scores",
-    "the scores themselves are divided by their sum, and no power is taken.",
+    "the scores themselves are divided by their sum, and no exponential is taken.",
     symptom="Some weights are negative, others far above 1.",
-    fix="take the power of each score, and divide it by the sum of these powers.",
+    fix="take the exponential of each score, and divide it by the sum of these exponentials.",
 )(shares)
 
 task.bug(
@@ -191,7 +191,7 @@ task.bug(
     symptom="The division raises an error: the sizes of two tensors do not match.",
     origin="a new reader's first try",
     fix="keep the axis that is summed over: `sum(dim=-1, keepdim=True)`, and the same for `amax`.",
-)(lambda scores: relative_powers(scores) / relative_powers(scores).sum(dim=-1))
+)(lambda scores: relative_exponentials(scores) / relative_exponentials(scores).sum(dim=-1))
 
 
 task.inherit(lambda weigh: weigh, mistakes.weighing, without=mistakes.OF_HEADS)
@@ -208,8 +208,8 @@ by_hand = ListTask(
     statement=(
         "Write `softmax(scores)`: it takes one query's scores, a list of numbers, and returns the "
         "query's weights. Each weight is e to the power of its score, `math.exp(score)`, divided "
-        "by the sum of all these powers. The weights must also be correct for scores of 1000, and "
-        "for scores that are 1000 apart."
+        "by the sum of all these exponentials. The weights must also be correct for scores of "
+        "1000, and for scores that are 1000 apart."
     ),
     starter="import math\n\ndef softmax(scores):\n    ...",
 )
@@ -227,8 +227,8 @@ by_hand.case("12 scores")(lambda: ([x * 0.5 - 3 for x in range(12)],))
 @by_hand.solution("subtracting the maximum from all scores changes no weight.")
 def by_the_formula_by_hand(scores: Row) -> Row:
     largest = max(scores)
-    powers = [math.exp(score - largest) for score in scores]
-    return [power / sum(powers) for power in powers]
+    exponentials = [math.exp(score - largest) for score in scores]
+    return [each / sum(exponentials) for each in exponentials]
 
 
 @by_hand.solution("a weight is 1 over the sum of e^(other score - its own score) for all scores.")
@@ -244,7 +244,7 @@ def seen_from_each_score(scores: Row) -> Row:
 
 
 @by_hand.solution(
-    "dividing by a sum is the same as subtracting its logarithm before the power is taken."
+    "dividing by a sum is the same as subtracting its logarithm before the exponential is taken."
 )
 def by_logarithms_by_hand(scores: Row) -> Row:
     largest = max(scores)
@@ -255,9 +255,9 @@ def by_logarithms_by_hand(scores: Row) -> Row:
 
 
 def _weigh(scores: Row, subtracted: float) -> Row:
-    """The softmax, by powers of differences from a number."""
-    powers = [math.exp(score - subtracted) for score in scores]
-    return [power / sum(powers) for power in powers]
+    """The softmax, by exponentials of differences from a number."""
+    exponentials = [math.exp(score - subtracted) for score in scores]
+    return [each / sum(exponentials) for each in exponentials]
 
 
 @by_hand.bug(fix="subtract `max(scores)` from each score first: this changes no weight.")
@@ -265,15 +265,15 @@ def no_maximum_subtracted_by_hand(scores: Row) -> Row:
     return _weigh(scores, 0)
 
 
-@by_hand.bug(fix="divide each power by the sum of all: `power / sum(powers)`.")
+@by_hand.bug(fix="divide each exponential by the sum of all: `exponential / sum(exponentials)`.")
 def never_divided(scores: Row) -> Row:
-    """the powers are not divided by their sum, so that they do not sum to 1."""
+    """the exponentials are not divided by their sum, so that they do not sum to 1."""
     return [math.exp(score - max(scores)) for score in scores]
 
 
-@by_hand.bug(fix="divide by the sum of the powers, not by how many there are.")
+@by_hand.bug(fix="divide by the sum of the exponentials, not by how many there are.")
 def divided_by_the_count(scores: Row) -> Row:
-    """the powers are divided by how many there are, not by their sum."""
+    """the exponentials are divided by how many there are, not by their sum."""
     return [math.exp(score - max(scores)) / len(scores) for score in scores]
 
 
@@ -308,9 +308,9 @@ def written_into_the_scores(scores: Row) -> Row:
     return scores
 
 
-@by_hand.bug(fix="finish the sum over all keys before you divide the first power by it.")
+@by_hand.bug(fix="finish the sum over all keys before you divide the first exponential by it.")
 def divided_by_the_sum_so_far(scores: Row) -> Row:
-    """each power is divided by the sum of the powers up to it, not of all."""
+    """each exponential is divided by the sum of the exponentials up to it, not of all."""
     largest, total, weights = max(scores), 0.0, []
     for score in scores:
         total += math.exp(score - largest)
@@ -318,25 +318,25 @@ def divided_by_the_sum_so_far(scores: Row) -> Row:
     return weights
 
 
-@by_hand.bug(fix="divide with `/`, not with `//`: `power / sum(powers)`.")
+@by_hand.bug(fix="divide with `/`, not with `//`: `exponential / sum(exponentials)`.")
 def divided_by_two_strokes(scores: Row) -> Row:
     """the division is `//`, which drops everything after the decimal point."""
-    powers = [math.exp(score - max(scores)) for score in scores]
-    return [power // sum(powers) for power in powers]
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return [exponential // sum(exponentials) for exponential in exponentials]
 
 
-@by_hand.bug(fix="take the sum once, before the loop: `total = sum(powers)`.")
+@by_hand.bug(fix="take the sum once, before the loop: `total = sum(exponentials)`.")
 def divided_while_the_sum_changes(scores: Row) -> Row:
-    """each power is divided in place, so that the sum has changed before the next division."""
-    powers = [math.exp(score - max(scores)) for score in scores]
-    for i in range(len(powers)):
-        powers[i] /= sum(powers)
-    return powers
+    """each exponential is divided in place, so the sum has changed before the next division."""
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    for i in range(len(exponentials)):
+        exponentials[i] /= sum(exponentials)
+    return exponentials
 
 
-@by_hand.bug(fix="subtract the largest, `max(scores)`, so that no power is above 1.")
+@by_hand.bug(fix="subtract the largest, `max(scores)`, so that no exponential is above 1.")
 def another_score_subtracted(scores: Row) -> Row:
-    """a score that is not the largest is subtracted, and powers of far higher scores overflow."""
+    """a score that is not the largest is subtracted, and far higher scores overflow."""
     return _weigh(scores, scores[0])
 
 

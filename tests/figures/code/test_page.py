@@ -112,8 +112,10 @@ def test_a_wrong_answer_gets_a_message_and_a_right_one_is_marked_as_solved(brows
         requests, solved = [], figure.get_by_text("✓ Solved")
         tab.on("request", lambda request: requests.append(request.url))
         run(figure, WRONG, "✗ softmax-by-hand: not yet. Case: three scores.")
-        expect(verdict(figure)).to_contain_text("when the powers are not divided by their sum")
-        expect(verdict(figure)).to_contain_text("To fix it: divide each power by the sum")
+        expect(verdict(figure)).to_contain_text(
+            "when the exponentials are not divided by their sum"
+        )
+        expect(verdict(figure)).to_contain_text("To fix it: divide each exponential by the sum")
         expect(solved).to_be_hidden()
         write(figure, RIGHT).press("ControlOrMeta+Enter")
         expect(verdict(figure)).to_contain_text("✓ softmax-by-hand: right.")
