@@ -17,30 +17,18 @@ from warnings import catch_warnings, filterwarnings
 
 import torch
 
-try:
-    import matplotlib as mpl
-    from cycler import cycler
-    from matplotlib.axes import Axes
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-except ImportError as missing:
-    raise ImportError(
-        "attnbook.display needs matplotlib: pip install 'attnbook[display]'"
-    ) from missing
-
 from attnbook.checks import check_axes, check_numbers, labels
 from attnbook.colors import DARK, KEYS, LIGHT, on_dark_pages
 
 if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
     from torch import Tensor
 
 BLUE = LIGHT["weight"]
 """A blue that is clearly visible on a light and on a dark page."""
 INK = "#010203"
 """What is drawn in this colour takes the page's text colour, light or dark."""
-WEIGHTS = LinearSegmentedColormap.from_list("weights", [LIGHT["ground"], LIGHT["weight"]])
-"""The colours of weights from 0 to 1, as in the book's figures."""
 MOST = 32
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -49,7 +37,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": 12,
-    "axes.prop_cycle": cycler(color=KEYS),
+    "axes.prop_cycle": f"cycler(color={KEYS})",
     **dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK
     ),
@@ -222,7 +210,21 @@ class Heatmap(Picture):
         )
 
 
-def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
+def _load_matplotlib() -> Any:  # noqa: ANN401 - a module that may be missing
+    """Import what draws; the rest of this module works without it."""
+    try:
+        import matplotlib.figure  # noqa: PLC0415
+        import matplotlib.patches  # noqa: PLC0415
+    except ImportError as missing:
+        raise ImportError(
+            "attnbook.display needs matplotlib to draw: pip install 'attnbook[display]'"
+        ) from missing
+    return matplotlib
+
+
+def new_figure(
+    width: float, height: float
+) -> tuple[matplotlib.figure.Figure, matplotlib.axes.Axes]:
     """Make a matplotlib figure, in inches, with one pair of axes in the book's style.
 
     Example:
@@ -232,12 +234,13 @@ def new_figure(width: float, height: float) -> tuple[Figure, Axes]:
         >>> figure.get_size_inches().tolist()
         [4.0, 3.0]
     """
+    mpl = _load_matplotlib()
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height))
+        figure = mpl.figure.Figure(figsize=(width, height))
         return figure, figure.subplots()
 
 
-def draw(figure: Figure, alt: str, text: str | None = None) -> Picture:
+def draw(figure: matplotlib.figure.Figure, alt: str, text: str | None = None) -> Picture:
     """Turn a matplotlib figure into a picture that is legible on a light and on a dark page.
 
     What is drawn in `INK` takes the page's text colour, as axes and labels made by
@@ -255,7 +258,8 @@ def draw(figure: Figure, alt: str, text: str | None = None) -> Picture:
     """
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": alt}), catch_warnings():
+    style = {"svg.fonttype": "none", "svg.hashsalt": alt}
+    with _load_matplotlib().rc_context(style), catch_warnings():
         # The page's font may well have a glyph that matplotlib's lacks.
         filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(
@@ -358,7 +362,7 @@ def _draw_cells(
     rows: list[str],
     columns: list[str],
     title: str,
-) -> Figure:
+) -> matplotlib.figure.Figure:
     figure, axes = new_figure(*_size(rows, columns))
     _fill_cells(axes, numbers)
     axes.set_title(title, parse_math=False)
@@ -396,8 +400,9 @@ def _draw_cell(
     color: str,
     strength: float = 1,
 ) -> None:
-    style: Any = {"alpha": strength, "lw": 0, "clip_on": False}
-    axes.add_patch(Rectangle(box[:2], *box[2:], color=color, **style))
+    rectangle = _load_matplotlib().patches.Rectangle
+    style: Any = {"color": color, "alpha": strength, "lw": 0, "clip_on": False}
+    axes.add_patch(rectangle(box[:2], *box[2:], **style))
 
 
 def _draw_scale(axes: Any, y: float) -> None:  # noqa: ANN401 - matplotlib's

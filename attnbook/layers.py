@@ -140,9 +140,9 @@ class DotProductAttention(Attention):
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` does; by torch's own kernel if there are many scores.
 
-        With more than 65,536 scores, or without `keep_weights`, no weights are stored: they are
-        computed when they are read. Keys and values may have fewer heads than queries, if their
-        number divides that of queries: neighbouring heads of queries share one head of keys.
+        Unless dropout acts, the weights of more than 65,536 scores are not stored but computed when
+        they are read. Keys and values may have fewer heads than queries, if their number divides
+        that of queries: neighbouring heads of queries share one head of keys.
 
         Example:
             >>> layer = DotProductAttention()

@@ -77,7 +77,7 @@ def scaled_dot_score(
 
 def scaled_products(queries: Tensor, keys: Tensor, scale: float | None) -> Tensor:
     """Score as `scaled_dot_score` does what is checked already."""
-    # Dividing first avoids overflow in half precision, at 65504.
+    # Dividing first avoids overflow in half precision, from 65520 on.
     scaled = queries / math.sqrt(queries.shape[-1]) if scale is None else queries * scale
     return scaled @ keys.transpose(-2, -1)
 

@@ -1,9 +1,12 @@
 """Tools that build, test and publish the book; attnbook does not need them."""
 
 import subprocess
+import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+BUDGETS: dict[str, Any] = tomllib.loads((ROOT / "tools" / "budgets.toml").read_text("utf-8"))
 FOLDERS = ("attnbook", "chapters", "tests", "tools", "img")
 
 

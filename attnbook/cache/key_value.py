@@ -104,7 +104,8 @@ class _State(NamedTuple):
 class KeyValueCache:
     """The keys and values of all layers for the tokens so far, in a batch of texts.
 
-    A step stores some tokens more, the same number in each row, padding included.
+    A step stores some more tokens, the same number for each row, padding included. On a GPU, a step
+    waits for it if the cache grows or has a window, or if positions or documents are given.
 
     A token sees the real tokens of its document at its own position and before; with a window,
     those of the last `window` positions and the first `sinks`. Positions of a document must go up
@@ -124,7 +125,7 @@ class KeyValueCache:
         max_length: how many tokens of a text can be stored. The tensors then keep their shape,
             as `torch.compile` and `torch.export` need it. None means that they grow.
         window: how many positions a token sees, its own included; None means all.
-        sinks: how many first positions each token sees besides.
+        sinks: how many first positions each token also sees.
         max_rewind: how many tokens can be taken back although there is a window, counted from the
             most that the row has had: what is evicted does not come back.
         dtype, device: of keys and values, floating-point; by default torch's own.
@@ -133,7 +134,7 @@ class KeyValueCache:
         TypeError, ValueError: an argument is out of its range.
 
     Source: Shazeer (2019), section 2.4, decodes with stored keys; Beltagy, Peters and Cohan (2020)
-    for windows, Xiao et al. (2023) for sinks, whose positions stay as they are here.
+    for windows, Xiao et al. (2024) for sinks, whose positions stay as they are here.
 
     Example:
         >>> cache = KeyValueCache(1, batch=2, num_kv_heads=1, key_size=4, value_size=4)
@@ -279,7 +280,7 @@ class KeyValueCache:
         valid: Bool[Tensor, "... tokens"] | None = None,
         documents: Int[Tensor, "... tokens"] | None = None,
     ) -> Iterator[CacheStep]:
-        """Store some tokens more: within it, each layer appends their keys and values once.
+        """Store some more tokens: within it, each layer appends their keys and values once.
 
         When it ends, the tokens are part of the cache. When it ends with an exception, or is
         interrupted, the cache holds what it held before (it may have more free slots).

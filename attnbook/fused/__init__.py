@@ -1,5 +1,5 @@
 """The fast paths: the same stages with less memory traffic.
 
-A layer runs the formulas of `scoring`, `weighting` and `pooling`, line by line as they are
-there, until a call is so large that another way is faster. Only `choose` decides when.
+Small calls of a layer that stores its weights run the formulas of `scoring`, `weighting` and
+`pooling`, line by line as they are there. Only `choose` decides which calls do.
 """

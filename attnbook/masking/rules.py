@@ -176,7 +176,7 @@ def document_mask(
                 [1, 1, 0],
                 [0, 0, 1]], dtype=torch.int32)
 
-    Source: Raffel et al. (2020), section 3.5.1 pack examples so; Krell et al. (2021) hide the
+    Source: Raffel et al. (2020), section 3.1.2, pack examples so; Krell et al. (2021) hide the
     others.
     """
     check_shape(shape)
@@ -218,7 +218,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
             `(batch, num_keys)`.
         query_documents, key_documents: as for `document_mask`, both or none.
         window: how many positions a query sees, its own included; None means all.
-        sinks: how many first positions each query sees besides.
+        sinks: how many first positions each query also sees.
 
     Returns:
         `(1 or batch, [1,] num_queries, num_keys)`.
@@ -235,7 +235,7 @@ def position_mask(  # noqa: PLR0913 - one argument for each part of the rule
         >>> mask.int().tolist()
         [[[0, 0, 1, 1]]]
 
-    Source: Beltagy, Peters and Cohan (2020) for windows, Xiao et al. (2023) for sinks.
+    Source: Beltagy, Peters and Cohan (2020) for windows, Xiao et al. (2024) for sinks.
     """
     queries, keys = query_and_key_positions(
         "positions", shape, device, query_positions, key_positions

@@ -307,7 +307,7 @@ splitting.bug(
     "split by a reshape",
     "heads are split by one reshape, without a swap of axes, so a head gets only some positions.",
     symptom="It trains, but a head gets some positions in full and others not at all.",
-    origin="hyunwoongko/transformer#15",
+    origin="hyunwoongko/transformer#4",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )(lambda vectors, num_heads: vectors.reshape(len(vectors), num_heads, vectors.shape[1], -1))
 
@@ -340,7 +340,7 @@ merging.bug(
     "merged by a reshape",
     "heads are merged by one reshape, without a swap of axes, and positions are mixed.",
     symptom="It trains, but an output holds what other positions have pooled.",
-    origin="hyunwoongko/transformer#15, when the heads are merged",
+    origin="hyunwoongko/transformer#4, when the heads are merged",
     fix="swap heads and positions before the reshape: `heads.transpose(1, 2).flatten(2)`.",
 )(lambda heads: heads.reshape(len(heads), heads.shape[2], -1))
 

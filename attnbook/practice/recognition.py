@@ -125,11 +125,6 @@ SAMPLES = {
         lambda: (torch.arange(1.0, 37).reshape(2, 3, 6), 2),
         "example head position component",
     ),
-    "merge-heads": Sample(
-        "merge-heads",
-        lambda: (torch.arange(1.0, 37).reshape(2, 3, 2, 3),),
-        "example position component",
-    ),
     "rotary-encoding": Sample(
         "rotary-encoding",
         lambda: (halves(1, 2, 3, 6), lengths(0, 3, 7)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Sequence
 from importlib import import_module
 
 import torch
@@ -10,7 +11,7 @@ import torch
 from attnbook.practice import tasks
 from attnbook.practice.example_inputs import with_other_numbers
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.task import Case, Task
+from attnbook.practice.task import Bug, Case, Task
 
 _NAMES = [module.name for module in pkgutil.iter_modules(tasks.__path__)]
 _MODULES = [import_module(f"{tasks.__name__}.{name}") for name in _NAMES]
@@ -61,6 +62,15 @@ def find_task(name: str) -> Task:
     if name not in known:
         raise ValueError(f"task must be one of {', '.join(known)}, got {name!r}")
     return known[name]
+
+
+def find_bugs(task: str, names: Sequence[str]) -> list[Bug]:
+    """Give known bugs of a task by their names; raises a ValueError for any other name."""
+    known = find_task(task).bugs
+    for name in names:
+        if name not in known:
+            raise ValueError(f"bugs of {task} are {', '.join(known)}, got {name!r}")
+    return [known[name] for name in names]
 
 
 def find_list_task(name: str) -> ListTask:

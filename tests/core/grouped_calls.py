@@ -10,7 +10,6 @@ import itertools
 import math
 import random
 from functools import partial
-from types import SimpleNamespace
 
 import torch
 
@@ -18,6 +17,7 @@ from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
 from tests.core.random_calls import (
     TOLERANCE,
     WITH_BIAS,
+    Call,
     change_layout,
     dot,
     find_visible,
@@ -115,7 +115,7 @@ def make_call(seed):
         for axis, count, size in zip(axes, (queries, keys, keys), sizes, strict=True)
     ]
     for index in (1, 2):
-        _, junk = make_junk(rng, dtype, leaves[index].shape)
+        junk = make_junk(rng, dtype, leaves[index].shape)
         leaves[index] = torch.where(padding, junk, leaves[index])
     learns = rng.random() < 0.75
     leaves = [change_layout(rng, x).detach().requires_grad_(learns) for x in leaves]
@@ -134,6 +134,7 @@ def make_call(seed):
         compute = partial(many_heads, (heads, kv_heads, kv_heads), turns, score)
     else:
         layer, compute = DotProductAttention(**options), partial(share_heads, score)
-    layer, autocast, slack = layer.to(dtype), None, 2
     paths, block = rng.choice(["shipped", "fast", "fast", "formula"]), rng.choice([2**18, 64, 16])
-    return SimpleNamespace(**locals())
+    call_options = {"valid_lens": lens, "causal": causal, "mask": mask, "bias": bias} | positions
+    call = seed, layer.to(dtype), leaves, call_options, sees, padding
+    return Call(*call, compute, dtype, learns, paths, block)

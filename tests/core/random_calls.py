@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
+from typing import Any
 
 import torch
 
@@ -23,7 +25,7 @@ LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, to
 THRESHOLDS = [name for name in vars(choose) if name.isupper() and name != "TYPE_CHECKING"]
 WITH_MASKS = 3000  # seeds from here on draw a mask as well
 WITH_BIAS = 6000  # seeds from here on draw also a bias, and a scale of the dot product
-SHOWN = "seed layer positions dtype autocast paths block learns causal lens mask bias scale".split()
+SHOWN = "seed layer dtype autocast paths block learns options".split()
 SHIPPED = {name: getattr(choose, name) for name in THRESHOLDS}
 
 
@@ -102,10 +104,10 @@ def make_junk(rng, dtype, shape):
     table = [math.nan, math.inf, -math.inf, largest, -largest, min(1e5, largest), 0.0]
     kind = rng.choice([*table, "mixed", "nothing special"])
     if kind == "mixed":
-        return kind, torch.tensor(table, dtype=dtype)[torch.randint(len(table), shape)]
+        return torch.tensor(table, dtype=dtype)[torch.randint(len(table), shape)]
     if kind == "nothing special":
-        return kind, torch.randn(shape).to(dtype)
-    return kind, torch.full(shape, kind, dtype=dtype)
+        return torch.randn(shape).to(dtype)
+    return torch.full(shape, kind, dtype=dtype)
 
 
 def change_layout(rng, x):
@@ -160,7 +162,7 @@ def make_bias(rng, sees, dtype):
     row_is_seen = (sees & ~low).any(-1) | ~sees.any(-1)  # a finite bias for one key of each row
     if row_is_seen.all():
         bias = bias.masked_fill(low, -math.inf)
-    return torch.where(seen, bias, make_junk(rng, dtype, form)[1])
+    return torch.where(seen, bias, make_junk(rng, dtype, form))
 
 
 def make_lengths(rng, form, batch, num_queries, num_keys):
@@ -170,10 +172,71 @@ def make_lengths(rng, form, batch, num_queries, num_keys):
     return None if form == "none" else ends.get(form, numbers).to(rng.choice(LENGTHS))
 
 
-def make_queries(rng, q, may_be_large):
-    if rng.random() < 0.1 and may_be_large:
-        return q * 30
-    return q.abs() if rng.random() < 0.2 else q
+@dataclass
+class Call:
+    """A layer, what it is called with, and how the oracle computes the same."""
+
+    seed: int
+    layer: torch.nn.Module
+    leaves: list[torch.Tensor]  # queries, keys and values
+    options: dict[str, Any]
+    sees: torch.Tensor  # of the shape of the weights
+    padding: torch.Tensor  # keys that no query may see
+    compute: Callable[..., tuple[torch.Tensor, torch.Tensor]]
+    dtype: torch.dtype
+    learns: bool
+    paths: str
+    block: int
+    autocast: torch.dtype | None = None
+    slack: int = 2
+
+    @property
+    def biases(self):
+        return [] if self.options["bias"] is None else [self.options["bias"]]
+
+
+def make_inputs(rng, kind, dtype, autocast):
+    """Queries, keys, values, their lengths, and whether there is order."""
+    axes = [] if kind == "heads" else rng.choice([[], [], [rng.choice([0, 1, 2, 3])]])
+    batch, num_queries = rng.choice([0, 1, 2, 3, 5]), rng.choice([0, 1, 2, 4, 7])
+    num_keys, size = rng.choice([0, 1, 2, 3, 5, 9]), rng.choice([1, 2, 4, 8])
+    key_size = size if kind in ("dot", "distance") else rng.choice([1, 3, 8])
+    sizes = size, key_size, rng.choice([size, 1, 3, 8])
+    causal = rng.random() < 0.4 and num_queries <= num_keys
+    form = rng.choice(["none", "example", "query", "empty", "full"])
+    lens = make_lengths(rng, form, batch, num_queries, num_keys)
+    q, k, v = (
+        torch.randn((batch, *axes, *shape), dtype=torch.float64).to(dtype)
+        for shape in zip((num_queries, num_keys, num_keys), sizes, strict=True)
+    )
+    if rng.random() < 0.1 and dtype.itemsize > 2 and autocast is None:
+        q = q * 30
+    elif rng.random() < 0.2:
+        q = q.abs()
+    return (q, k, v), lens, causal
+
+
+def make_visible(seed, lead, inputs, lens, *, causal, by_example):
+    """Which keys a query may see, and the mask of the call; `lead` are the axes of the scores."""
+    num_queries, num_keys = (x.shape[-2] for x in inputs[:2])
+    sees = find_visible(lens, causal, lead[0], num_queries, num_keys)
+    sees = sees.reshape(lead[0], *[1] * (len(lead) - 1), num_queries, num_keys)
+    sees = sees.expand(*lead, num_queries, num_keys)
+    if seed < WITH_MASKS:
+        return sees, None
+    mask = make_mask(seed, lead, num_queries, num_keys, by_example)
+    return sees & (mask[:, None] if mask.dim() == 3 and len(lead) == 2 else mask), mask
+
+
+def make_leaves(rng, inputs, padding):
+    """The same inputs with anything in padding, in any layout, and whether a call learns."""
+    queries, *others = inputs
+    junk = [make_junk(rng, x.dtype, x.shape) for x in others]
+    leaves = [queries, *map(partial(torch.where, padding), junk, others)]
+    learns = rng.random() < 0.75
+    return [
+        change_layout(rng, x).detach().requires_grad_(learns and rng.random() < 0.8) for x in leaves
+    ], learns
 
 
 def make_call(seed):
@@ -184,53 +247,31 @@ def make_call(seed):
     dtype, autocast = rng.choice(list(TOLERANCE)[: 2 if kind == "distance" else 4]), None
     if dtype == torch.float32 and kind != "distance":
         autocast = rng.choice([None, None, torch.bfloat16, torch.float16])
-    axes = [] if kind == "heads" else rng.choice([[], [], [rng.choice([0, 1, 2, 3])]])
-    batch, num_queries = rng.choice([0, 1, 2, 3, 5]), rng.choice([0, 1, 2, 4, 7])
-    num_keys, size = rng.choice([0, 1, 2, 3, 5, 9]), rng.choice([1, 2, 4, 8])
-    key_size = size if kind in ("dot", "distance") else rng.choice([1, 3, 8])
-    sizes = size, key_size, rng.choice([size, 1, 3, 8])
-    counts = num_queries, num_keys, num_keys
-    causal = rng.random() < 0.4 and num_queries <= num_keys
-    form = rng.choice(["none", "example", "query", "empty", "full"])
-    lens = make_lengths(rng, form, batch, num_queries, num_keys)
-    q, k, v = (
-        torch.randn((batch, *axes, *shape), dtype=torch.float64).to(dtype)
-        for shape in zip(counts, sizes, strict=True)
-    )
-    q = make_queries(rng, q, may_be_large=dtype.itemsize > 2 and autocast is None)
-    many, mask = kind == "heads", None
-    heads = 4 if seed % 2 and seed >= WITH_MASKS else 1
-    lead = (batch, heads) if many else (batch, *axes)
-    sees = find_visible(lens, causal, batch, num_queries, num_keys)
-    sees = sees.reshape(batch, *[1] * (len(lead) - 1), num_queries, num_keys)
-    sees = sees.expand(*lead, num_queries, num_keys)
-    if seed >= WITH_MASKS:
-        mask = make_mask(seed, lead, num_queries, num_keys, by_example=many)
-        sees = sees & (mask[:, None] if mask.dim() == 3 and len(lead) == 2 else mask)
-    padding = ~sees.any(-2) & (num_queries > 0)  # no query: no padding
+    inputs, lens, causal = make_inputs(rng, kind, dtype, autocast)
+    many, heads = kind == "heads", 4 if seed % 2 and seed >= WITH_MASKS else 1
+    lead = (len(inputs[0]), heads) if many else inputs[0].shape[:-2]
+    sees, mask = make_visible(seed, lead, inputs, lens, causal=causal, by_example=many)
+    padding = ~sees.any(-2) & (sees.shape[-2] > 0)  # no query: no padding
     padding = (padding.all(1) if many else padding)[..., None]
-    junk, hidden = zip(*(make_junk(rng, dtype, x.shape) for x in (k, v)), strict=True)
-    k, v = (torch.where(padding, *pair) for pair in zip(hidden, (k, v), strict=True))
-    learns = rng.random() < 0.75
-    leaves = [
-        change_layout(rng, x).detach().requires_grad_(learns and rng.random() < 0.8)
-        for x in (q, k, v)
-    ]
+    leaves, learns = make_leaves(rng, inputs, padding)
     paths, block = rng.choice(["shipped", "fast", "fast", "formula"]), rng.choice([2**18, 64, 16])
     more = random.Random(f"bias {seed}")  # noqa: S311 - any numbers will do
     scale = more.choice([None, 1.0, 0.3]) if seed >= WITH_BIAS else None
+    sizes = [x.shape[-1] for x in inputs]
     layer = make_layer(rng, kind, sizes, heads if mask is not None else 0, scale)
     layer = layer.to(dtype).requires_grad_(rng.random() < 0.8)
-    sees = sees.expand(batch, layer.num_heads, num_queries, num_keys) if many else sees
+    sees = sees.expand(-1, layer.num_heads, -1, -1) if many else sees
     score = SCORES["dot" if many else kind]
     score = score if scale is None else partial(score, scale=scale) if score is dot else score
     bias = None
     if seed >= WITH_BIAS and more.random() < 0.8:
         bias = make_bias(more, sees, dtype).requires_grad_(learns and more.random() < 0.8)
-    compute, slack, positions = partial(attend, score), 2 if autocast else 1, {}
+    compute = partial(attend, score)
     if many:
         compute = partial(many_heads, (layer.num_heads,) * 3, (None,) * 3, score)
-    return SimpleNamespace(**locals())
+    options = {"valid_lens": lens, "causal": causal, "mask": mask, "bias": bias}
+    call = seed, layer, leaves, options, sees, padding, compute, dtype, learns, paths, block
+    return Call(*call, autocast, slack=2 if autocast else 1)
 
 
 def compute_truth(call):
@@ -238,7 +279,7 @@ def compute_truth(call):
     q, k, v = (x.detach().double() for x in call.leaves)
     hidden = q, k.masked_fill(call.padding, 0), v.masked_fill(call.padding, 0)
     inputs = [x.clone().requires_grad_() for x in hidden]
-    bias = torch.zeros(()) if call.bias is None else call.bias.detach()
+    [bias] = [it.detach() for it in call.biases] or [torch.zeros(())]
     bias = bias.double().clone().requires_grad_()
     p = {
         name: x.detach().double().clone().requires_grad_()
@@ -246,7 +287,7 @@ def compute_truth(call):
     }
     found = call.compute(p, *inputs, call.sees, bias.expand(call.sees.shape))
     named = dict(zip(("queries", "keys", "values"), inputs, strict=True))
-    return *found, named | ({} if call.bias is None else {"bias": bias}) | p
+    return *found, named | ({"bias": bias} if call.biases else {}) | p
 
 
 def describe_difference(found, expected, dtype, tolerance):
@@ -292,20 +333,18 @@ def export_layer(call):
         "keys": other(keys, (0, batch), (-2, num_keys)),
         "values": other(values, (0, batch), (-2, num_keys)),
     }
-    if call.lens is not None:
-        axes = [(0, batch), (1, num_queries)][: call.lens.dim()]
-        given["valid_lens"] = other(call.lens, *axes)
-    if call.mask is not None:
-        first = [(0, batch)] if call.mask.dim() > 2 else []
-        given["mask"] = other(call.mask, *first, (-2, num_queries), (-1, num_keys))
-    if call.bias is not None:
-        first = [(0, batch)] if call.bias.dim() > 2 else []
-        given["bias"] = other(call.bias, *first, (-2, num_queries), (-1, num_keys))
+    tensors = {name: it for name, it in call.options.items() if isinstance(it, torch.Tensor)}
+    for name, tensor in tensors.items():
+        axes = [(0, batch), (1, num_queries)][: tensor.dim()]
+        if name != "valid_lens":
+            axes = [(0, batch)] if tensor.dim() > 2 else []
+            axes += [(-2, num_queries), (-1, num_keys)]
+        given[name] = other(tensor, *axes)
     call.learns = False
     program = torch.export.export(
         call.layer.eval(),
         (),
-        {name: tensor for name, (tensor, _) in given.items()} | {"causal": call.causal},
+        {name: tensor for name, (tensor, _) in given.items()} | {"causal": call.options["causal"]},
         dynamic_shapes={name: axes for name, (_, axes) in given.items()} | {"causal": None},
         strict=call.seed % 4 < 2,
     ).module()
@@ -313,9 +352,7 @@ def export_layer(call):
 
     def attend(*inputs, **options):
         named = dict(zip(("queries", "keys", "values"), inputs, strict=True))
-        given = {"valid_lens": call.lens, "mask": call.mask, "bias": call.bias}
-        named |= {name: one for name, one in given.items() if one is not None}
-        return program(**named, causal=options["causal"])
+        return program(**named, **tensors, causal=options["causal"])
 
     return attend
 
@@ -324,14 +361,12 @@ def compare_tensors(call, attend):
     """Yield the name of each tensor of a call, and what is wrong with it."""
     layer, dtype = call.layer, call.autocast or call.dtype
     tolerance = max(TOLERANCE[dtype], TOLERANCE[call.dtype]) * call.slack
-    given_tensors = [*call.leaves, *([] if call.bias is None else [call.bias])]
+    given_tensors = [*call.leaves, *call.biases]
     before = [x.detach().clone() for x in given_tensors]
     expected, weights, inputs = compute_truth(call)
     autocast = torch.autocast("cpu", call.autocast or torch.bfloat16, enabled=bool(call.autocast))
     with torch.set_grad_enabled(call.learns), autocast:
-        given = {"valid_lens": call.lens, "causal": call.causal, "mask": call.mask}
-        given |= {} if call.bias is None else {"bias": call.bias}
-        output = attend(*call.leaves, **given, **call.positions)
+        output = attend(*call.leaves, **call.options)
     yield "output", describe_difference(output, expected.detach(), dtype, tolerance)
     if layer.keep_weights:
         found = layer.attention_weights

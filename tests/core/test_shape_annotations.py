@@ -23,7 +23,7 @@ EVERY_SHAPE = """
 from tests.core.random_calls import make_call
 for seed in range(100):
     call = make_call(seed)
-    call.layer(*call.leaves, call.lens, causal=call.causal)
+    call.layer(*call.leaves, call.options["valid_lens"], causal=call.options["causal"])
     if call.layer.keep_weights:
         call.layer.attention_weights
 calls = 0

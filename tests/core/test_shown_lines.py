@@ -18,7 +18,6 @@ from attnbook import (
 from attnbook.models import training
 from attnbook.models.transformer import grading
 from attnbook.models.transformer.checkpoints import book_decoder
-from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.translator.encoders import ConvolutionalEncoder, RecurrentEncoder
@@ -80,7 +79,7 @@ CALLS = {
     ),
     "heads-that-copy": (
         follow_and_grade,
-        [Decoder.embed, Decoder.forward, grading.previous_score, grading.behind_last],
+        [grading.previous_score, grading.behind_last],
     ),
 }
 

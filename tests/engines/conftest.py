@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
@@ -59,11 +60,11 @@ def list_views(*, full: bool) -> list[tuple[str, View]]:
     A page is light in one engine and dark in the other, and so is every other page of an engine.
     """
     pages = [page for page in PAGES if page not in LEFT_OUT]
-    opened = pages if full else pages_with_every_figure(pages)
+    chosen_pages = pages if full else pages_with_every_figure(pages)
     return [
         (engine, View(page, ("light", "dark")[(i // 2 + turn) % 2]))
         for turn, engine in enumerate(OTHERS)
-        for i, page in enumerate(opened)
+        for i, page in enumerate(chosen_pages)
         if full or i % 2 == turn
     ]
 
@@ -99,13 +100,13 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
-def watched(site, tmp_path_factory):
+def watched_site(site, tmp_path_factory):
     return watched_copy(site, tmp_path_factory.mktemp("watched"))
 
 
 @pytest.fixture(scope="session")
-def watched_url(serve, watched):
-    return serve(watched)
+def watched_url(serve, watched_site):
+    return serve(watched_site)
 
 
 @pytest.fixture(scope="session")
@@ -125,10 +126,15 @@ def engine(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def in_chromium(request, browser, watched_url) -> Callable[[str], PageReport]:
-    """A function that reports the figures of a page in Chromium."""
-    chromium, every = Chromium(browser), request.config.getoption("--full")
-    yield cache(lambda page: read_figures(chromium, f"{watched_url}{page}.html", every=every))
+def in_chromium(browser, watched_url) -> Callable[..., PageReport]:
+    """A function that reports some figures of a page in Chromium."""
+    chromium = Chromium(browser)
+
+    @cache
+    def report(page: str, *used: int) -> PageReport:
+        return read_figures(chromium, f"{watched_url}{page}.html", lambda _: [*used])
+
+    yield report
     chromium.close()
 
 
@@ -136,17 +142,26 @@ def in_chromium(request, browser, watched_url) -> Callable[[str], PageReport]:
 def visit_page(request, watched_url) -> Callable[[Engine, View], PageReport]:
     """A function that opens a page, does what a reader does, and then opens it narrow.
 
-    Only dark pages are also opened narrow, unless there is `--full`.
+    Unless there is `--full`, only dark pages are also opened narrow, and one figure of each kind is
+    used in an engine.
     """
     keep_pictures = request.config.getoption("--pictures")
     every = request.config.getoption("--full")
+    kinds_used: dict[str, set[str]] = defaultdict(set)
 
     @cache
     def go(engine: Engine, view: View) -> PageReport:
         page, scheme = view
         choose_scheme(engine, watched_url, scheme)
         url = f"{watched_url}{page}.html"
-        report = use_figures(engine, url, every=every)
+        used = kinds_used[engine.name]
+
+        def choose(kinds: list[str]) -> list[int]:
+            new = [i for i, kind in enumerate(kinds) if i == kinds.index(kind) and kind not in used]
+            return [*range(len(kinds))] if every else new
+
+        report = use_figures(engine, url, choose)
+        used |= {*report.kinds}
         if scheme == "light" and not (every or keep_pictures):
             return report
         narrow = open_page(engine, url, NARROW)

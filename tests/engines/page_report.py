@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,7 @@ class PageReport:
     theme: str = ""
     sideways: int = 0  # px
     overflow: str = ""
+    used: list[int] = field(default_factory=list)  # the figures that were used
     typed: dict[int, str] = field(default_factory=dict)  # the text of a model's figure afterwards
     numbers: dict[int, Any] = field(default_factory=dict)
     unresponsive: list[str] = field(default_factory=list)
@@ -62,30 +64,28 @@ def open_page(engine: Engine, url: str, width: int = WIDE) -> PageReport:
     return report
 
 
-def chosen(report: PageReport, *, every: bool) -> list[int]:
-    """All figures of a page, or the first one of each kind."""
-    kinds = report.kinds
-    return [i for i, kind in enumerate(kinds) if every or kinds.index(kind) == i]
+Choose = Callable[[list[str]], list[int]]  # chooses figures by their kinds
 
 
-def read_figures(engine: Engine, url: str, *, every: bool) -> PageReport:
+def read_figures(engine: Engine, url: str, choose: Choose) -> PageReport:
     """Open a page, type into the fields of models, move sliders, and report the numbers."""
     report = open_page(engine, url)
-    for index in chosen(report, every=every):
+    report.used = choose(report.kinds)
+    for index in report.used:
         kind = report.kinds[index]
         if kind in TYPED:
             engine.evaluate(FIELD, index)
             engine.write(TYPED[kind])
             report.typed[index] = until(engine, READ, index, TYPED[kind]) or "never read"
-    for index in chosen(report, every=every):
+    for index in report.used:
         report.numbers[index] = numbers(engine, index, seed=len(report.kinds))
     return report
 
 
-def use_figures(engine: Engine, url: str, *, every: bool) -> PageReport:
+def use_figures(engine: Engine, url: str, choose: Choose) -> PageReport:
     """Open a page, use its figures with keys and pointer, and report what is wrong."""
-    report = read_figures(engine, url, every=every)
-    for index in chosen(report, every=every):
+    report = read_figures(engine, url, choose)
+    for index in report.used:
         problems = [find_key_problem(engine, index), find_pointer_problem(engine, index)]
         named = f"{report.kinds[index]} {index}"
         report.unresponsive += [f"{named} {problem}" for problem in problems if problem]

@@ -18,11 +18,12 @@ def test_pages_that_are_left_out_have_no_figures(site):
 def test_figures_start_and_respond_to_a_key_and_the_pointer(engine, view, visit_page, in_chromium):
     report = visit_page(engine, view)
     assert report.still + report.unresponsive == []
-    assert report.kinds == in_chromium(view.page).kinds
+    assert report.kinds == in_chromium(view.page, *report.used).kinds
 
 
 def test_numbers_and_texts_of_models_are_those_of_chromium(engine, view, visit_page, in_chromium):
-    ours, theirs = visit_page(engine, view), in_chromium(view.page)
+    ours = visit_page(engine, view)
+    theirs = in_chromium(view.page, *ours.used)
     wrong = [
         f"{figure}: {difference}"
         for figure, numbers in theirs.numbers.items()
@@ -55,8 +56,8 @@ TASK = "chapters/attention-from-nothing"
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("at", ["server", "folder"])
-def test_python_runs_on_a_page_and_is_checked(engine, watched_url, watched, at):
-    site_url = watched_url if at == "server" else f"{watched.as_uri()}/"
+def test_python_runs_on_a_page_and_is_checked(engine, watched_url, watched_site, at):
+    site_url = watched_url if at == "server" else f"{watched_site.as_uri()}/"
     assert open_page(engine, f"{site_url}{TASK}.html").still == []
     index = engine.evaluate(KINDS).index("code")
     for message, code in (

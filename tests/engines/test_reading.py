@@ -39,7 +39,7 @@ FREE = """async () => {
 
 
 @pytest.fixture(scope="module")
-def opened(engine, watched_url):
+def chapter(engine, watched_url):
     """One page, for all tests that leave it open."""
     engine.open(watched_url + PAGE)
     assert until(engine, READY)
@@ -47,9 +47,9 @@ def opened(engine, watched_url):
 
 
 @pytest.fixture
-def tab(opened):
-    yield opened
-    assert opened.complaints() == []
+def tab(chapter):
+    yield chapter
+    assert chapter.complaints() == []
 
 
 def test_the_focus_on_a_button_of_the_toolbar_does_not_scroll_the_page(tab):
@@ -124,11 +124,11 @@ def test_a_link_shows_its_section_although_figures_start_above_it(engine, watche
 
 
 @pytest.fixture
-def denied_url(watched, serve):
-    page = watched / PAGE
+def denied_url(watched_site, serve):
+    page = watched_site / PAGE
     denied = page.with_name("denied.html")
     denied.write_text(page.read_text("utf-8").replace("<head>", f"<head>{DENY}", 1), "utf-8")
-    yield serve(watched)
+    yield serve(watched_site)
     denied.unlink()
 
 

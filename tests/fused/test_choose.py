@@ -88,7 +88,7 @@ def inputs(positions):
     return *(torch.randn(2, positions, size) for size in (5, 5, 11)), lens
 
 
-def exported(layer, at):
+def export_layer(layer, at):
     return torch.export.export(layer, inputs(at), dynamic_shapes=SHAPES).module()
 
 
@@ -103,8 +103,8 @@ def as_onnx(layer, at):
 @pytest.mark.parametrize(
     ("export", "at", "layer"),
     [
-        (exported, 7, AdditiveAttention(5, 5, 64, keep_weights=False)),
-        (exported, 400, DotProductAttention(keep_weights=False)),
+        (export_layer, 7, AdditiveAttention(5, 5, 64, keep_weights=False)),
+        (export_layer, 400, DotProductAttention(keep_weights=False)),
         (as_onnx, 400, AdditiveAttention(5, 5, 64)),
         pytest.param(as_onnx, 400, DotProductAttention(), marks=pytest.mark.weekly),
     ],

@@ -301,7 +301,7 @@ TABLE = [
      kind("model", "Decoder") | some("repeats", ([Repeat("ab", 0, 2)], "must hold a copied"))),
     (heads.score_heads, {"model": DECODER, "repeats": REPEATS},
      kind("model", "Decoder") | some("repeats")),
-    (heads.knock_outs, {"model": DECODER, "repeats": REPEATS, "groups": [[(0, 1)]]},
+    (heads.ablate_heads, {"model": DECODER, "repeats": REPEATS, "groups": [[(0, 1)]]},
      kind("model", "Decoder") | some("repeats")
      | {"groups": [(3, "groups must be a list of lists of heads"), ([3], "heads must be a list")]}),
     (heads.previous_score, {"weights": WEIGHTS}, {"weights": square(2)}),

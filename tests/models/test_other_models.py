@@ -20,7 +20,6 @@ def test_the_file_has_three_seeds_of_both_encoders_and_its_origin():
         "convolutional": ["0", "1", "2"],
         "recurrent": ["0", "1", "2"],
     }
-    assert {*STORED["one layer"]} == {*tool.ONE_LAYER}
     assert STORED["origin"]["command"] == "python -m tools.models.other_models"
 
 
@@ -47,7 +46,6 @@ def test_the_command_writes_the_grades_and_their_origin(monkeypatch, tmp_path):
     monkeypatch.setattr(tool, "RECIPES", {"small": TINY})
     monkeypatch.setattr(tool, "TRANSLATORS", ("small",))
     monkeypatch.setattr(tool, "SEEDS", (1,))
-    monkeypatch.setattr(tool, "grade_decoder", lambda config: config.num_heads)
     assert tool.main() == 0
     written = json.loads(tool.FILE.read_text("utf-8"))
     assert written["origin"].keys() == STORED["origin"].keys()
@@ -55,4 +53,3 @@ def test_the_command_writes_the_grades_and_their_origin(monkeypatch, tmp_path):
     assert (
         written["translators by seed"]["small"]["0"].keys() == TRANSLATORS["recurrent"]["0"].keys()
     )
-    assert written["one layer"] == {"16 heads": 16}

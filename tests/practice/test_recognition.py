@@ -203,7 +203,7 @@ def test_where_no_bug_is_known_the_kind_of_error_is_described(task, make, senten
 
 
 def test_a_named_bug_has_its_cause_and_its_fix_and_no_right_number():
-    bug = find_task("grouped-heads").bugs["key heads tiled"]
+    bug = find_task("grouped-heads").bugs["KV heads tiled"]
     verdict = recognize("grouped-heads", bug.function(*SAMPLES["grouped-heads"].make()))
     assert verdict.paragraphs()[1:] == [
         f"This is what you get when {bug.cause}",

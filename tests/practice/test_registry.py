@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.practice import LIST_TASKS, TASKS, find_task, reference_steps
+from attnbook.practice import LIST_TASKS, TASKS, check, find_task, reference_steps
 from attnbook.practice.judge.checking import TensorAnswer, judge
 from attnbook.practice.judge.run_safely import session
 from attnbook.practice.task import rows_sum_to_one
@@ -128,11 +128,13 @@ def parameters(written):
 
 
 @pytest.mark.parametrize("name", [*TASKS, *LIST_TASKS])
-def test_all_functions_of_a_task_have_the_parameters_of_its_starter(name):
+def test_a_starter_is_refused_and_all_functions_of_its_task_have_its_parameters(name):
     task = find_task(name)
     names = {"nn": nn, "torch": torch}
     exec(task.starter, names)  # noqa: S102 - our own
-    expected = parameters(names[task.called])
+    starter = names[task.called]
+    assert not check(name, starter)
+    expected = parameters(starter)
     # Functions of the package may have more parameters after those.
     others = {
         it.name: found

@@ -267,7 +267,7 @@ def fails_on_right_code(double):
     assert double(ROWS, torch.tensor([2, 2]))[0, 0] == 1
 
 
-def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
+def test_a_grade_names_a_bug_that_is_left_and_has_a_table_where_some_are_caught():
     assert str(grade_tests("double", catches_tripled)) == (
         "double, 1 test: not every known bug is caught. "
         "It passes on every correct implementation.\n"
@@ -278,18 +278,17 @@ def test_a_grade_has_a_table_and_names_a_bug_that_is_left():
         "tripled caught\n"
         "Not caught, for example: 'short'. A user would report: It looks short."
     )
-    all_caught = str(grade_tests("double", [catches_tripled, catches_short]))
-    assert all_caught.startswith(
-        "✓ double, 2 tests: every known bug is caught. They pass on every correct "
-    )
-    assert "\nshort        – caught\n" in all_caught
-    assert "Not caught" not in all_caught
+    every = grade_tests("double", [catches_tripled, catches_short])
     none = grade_tests("double", lambda double: None)
+    assert str(every) == (
+        "✓ double, 2 tests: every known bug is caught. They pass on every correct implementation."
+    )
     assert none.paragraphs()[0] == (
         "✗ double, 1 test: no bug is caught. It passes on every correct implementation."
     )
-    assert str(none) == "\n".join(none.paragraphs())
-    assert "table" not in none._repr_html_()
+    for grade in (every, none):
+        assert str(grade) == "\n".join(grade.paragraphs())
+        assert "table" not in grade._repr_html_()
 
 
 def test_a_verdict_and_a_grade_for_programs_hold_what_json_holds():

@@ -29,6 +29,7 @@ from packaging.utils import canonicalize_name
 import attnbook
 from attnbook import figures
 from tools import ROOT
+from tools.book.notebooks import read
 from tools.copies.clean_environment import borrow, needed_by
 
 pytestmark = pytest.mark.slow
@@ -88,7 +89,9 @@ def built(tmp_path_factory) -> Built:
 
 
 def files_of_the_package() -> dict[str, bytes]:
-    files = [f for f in (ROOT / "attnbook").rglob("*") if f.is_file() and f.suffix != ".pyc"]
+    files = [
+        f for f in (ROOT / "attnbook").rglob("*") if f.is_file() and f.suffix not in (".pyc", ".md")
+    ]
     return {str(f.relative_to(ROOT)): f.read_bytes() for f in files}
 
 
@@ -172,16 +175,15 @@ def python(built, tmp_path_factory) -> Path:
     return python
 
 
-def run_program(python: Path, program: str, folder: Path):
+def run_program(python: Path, program: str, folder: Path, *arguments: Path):
     """Run a program there and parse its output as JSON; a warning is an error."""
     # -P and another folder: the package comes from where it is installed.
     warnings = ["-W", "error", "-W", f"ignore:{TORCH_MISSES_NUMPY}:UserWarning"]
-    return json.loads(run(python, "-P", *warnings, "-c", program, cwd=folder).stdout)
+    return json.loads(run(python, "-P", *warnings, "-c", program, *arguments, cwd=folder).stdout)
 
 
 MISSING = {
     "figures": ("figures", "anywidget", "figures"),
-    "display": ("display", "matplotlib", "display"),
     "models.translator.dates": ("models.translator.dates", "Babel", "seq2seq"),
     "models.translator.checkpoints": ("models.checkpoint_files", "safetensors", "seq2seq"),
 }
@@ -228,6 +230,37 @@ def test_the_core_runs_with_its_requirements_alone_and_names_the_extras_it_misse
         name: f"attnbook.{file} needs {needed}: pip install 'attnbook[{extra}]'"
         for name, (file, needed, extra) in MISSING.items()
     }
+
+
+# A file for each recipe, because one of them reads its own source.
+RECIPES = """
+import contextlib, io, json, pathlib, runpy, sys
+results = {}
+for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            runpy.run_path(str(file))
+            results[file.stem] = printed.getvalue()
+        except ImportError as error:
+            results[file.stem] = str(error)
+print(json.dumps(results))
+"""
+
+
+@pytest.mark.usefixtures("core")
+def test_recipes_print_the_same_with_the_core_alone_or_name_the_extra_that_the_page_names(
+    python, tmp_path
+):
+    page, stored = read(ROOT / "chapters" / "recipes.ipynb").cells, {}
+    for cell in page:
+        if cell.cell_type == "code":
+            (tmp_path / f"{cell.id}.py").write_text(cell.source, "utf-8")
+            stored[cell.id] = "".join(output.get("text", "") for output in cell.outputs)
+    results = run_program(python, RECIPES, tmp_path, tmp_path)
+    named = [results.pop(f"recipes-{name}") for name in ("weights-per-head", "generate")]
+    extras = re.findall(r"`pip install ('.*?')`", page[0].source)
+    assert [message.partition("pip install ")[2] for message in named] == extras
+    assert results == {name: text for name, text in stored.items() if name in results}
 
 
 FIGURE = """

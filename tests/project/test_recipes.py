@@ -5,19 +5,16 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-import subprocess
-import sys
 
 import pytest
 
-from tools import ROOT
+from tools import BUDGETS, ROOT
 from tools.book.notebooks import read
 
 CELLS = read(ROOT / "chapters" / "recipes.ipynb").cells
 SECTION = re.compile(r"^\(recipe-([a-z-]+)\)=\n## (.+)\n", re.MULTILINE)
 LISTED = re.compile(r"^- \[(.+)\]\(#recipe-([a-z-]+)\) \((.+)\)$", re.MULTILINE)
 CODE = {cell.id: cell for cell in CELLS if cell.cell_type == "code"}
-MOST_LINES = 15
 
 sections = [
     match.groups()
@@ -85,17 +82,8 @@ def test_the_list_at_the_top_has_each_question_and_each_has_one_cell_or_two():
     assert re.fullmatch("(QCC?)+", kinds)
 
 
-@pytest.mark.weekly
-def test_the_recipe_on_shapes_works_in_a_file(tmp_path):
-    script = tmp_path / "shapes.py"
-    script.write_text(CODE["recipes-shapes"].source, "utf-8")
-    runs = {"capture_output": True, "text": True, "encoding": "utf-8"}
-    run = subprocess.run([sys.executable, script], check=False, **runs)
-    assert run.stdout.strip() == CODE["recipes-shapes"].outputs[0].text.strip(), run.stderr
-
-
 @each_recipe
 def test_a_recipe_is_short_runs_on_its_own_and_shows_a_result(cell):
-    assert len(cell.source.splitlines()) <= MOST_LINES
+    assert len(cell.source.splitlines()) <= BUDGETS["recipe"]["lines"]
     assert undefined(cell.source) == set()
     assert cell.outputs

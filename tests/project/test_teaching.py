@@ -153,6 +153,8 @@ def test_it_lists_each_figure_with_the_chapters_that_show_it():
         assert files
         for file in files:
             assert f"{name}(" in (PAGE.parent / file).read_text("utf-8"), f"no {name} in {file}"
+        showing = [f for f in PAGE.parent.glob("*.ipynb") if f"{name}(" in f.read_text("utf-8")]
+        assert "many others" in chapters or {*files} == {file.name for file in showing}
 
 
 def test_the_prediction_on_the_page_works():

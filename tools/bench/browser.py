@@ -50,7 +50,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @cache
-def compressed(file: Path) -> bytes:
+def compress(file: Path) -> bytes:
     """The compressed content of a file."""
     return gzip.compress(file.read_bytes(), 6)
 
@@ -67,7 +67,7 @@ class CompressingHandler(QuietHandler):
         if not file.is_file():
             self.send_error(404)
             return
-        body = compressed(file)
+        body = compress(file)
         self.send_response(200)
         self.send_header("Content-Type", self.guess_type(str(file)))
         self.send_header("Content-Encoding", "gzip")

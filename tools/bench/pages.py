@@ -22,7 +22,7 @@ import anywidget
 from playwright.sync_api import Browser
 
 from tools import ROOT
-from tools.bench.browser import PHONE, chromium, compressed, open_new_page, serve, time_to_response
+from tools.bench.browser import PHONE, chromium, compress, open_new_page, serve, time_to_response
 from tools.table_of_contents import pages
 
 SITE = ROOT / "_build" / "html"
@@ -43,7 +43,7 @@ def weight(browser: Browser, site: Path, url: str, name: str) -> Row:
         icons = page.locator('link[rel~="icon"]').evaluate_all("all => all.map(one => one.href)")
     urls = {url for url in [*requested, *icons] if not url.startswith(("data:", "blob:"))}
     files = [site / unquote(urlsplit(url).path.lstrip("/")) for url in urls if url.startswith(url)]
-    size = sum(len(compressed(file)) for file in files if file.is_file())
+    size = sum(len(compress(file)) for file in files if file.is_file())
     hosts = {urlsplit(url).netloc for url in urls if not url.startswith(url)}
     return {"KB": size / 1000, "requests": float(len(urls)), "other hosts": float(len(hosts))}
 

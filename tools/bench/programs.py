@@ -137,7 +137,7 @@ def multihead(setting: Setting) -> Attend:
 # Compiled, and on the GPU only
 
 
-def compiled(layer: Attend) -> Attend:
+def compile_layer(layer: Attend) -> Attend:
     """The same layer under `torch.compile`."""
     if not any(map(shutil.which, ("c++", "g++", "clang++"))):
         raise NotMeasurableError("there is no C++ compiler")
@@ -214,7 +214,7 @@ ADDITIVE: dict[str, Maker] = {
     "textbook": lambda setting: lambda *inputs: textbook_additive(setting.layer, *inputs),
     "ours": ours_additive,
     "ours, weights kept": lambda setting: ours_additive(setting, keep_weights=True),
-    "compiled": lambda setting: compiled(ours_additive(setting)),
+    "compiled": lambda setting: compile_layer(ours_additive(setting)),
     "keras": keras_additive,
     "textbook, kept keys": textbook_with_stored_keys,
     "ours, kept keys": ours_with_stored_keys,
@@ -224,7 +224,7 @@ DOT: dict[str, Maker] = {
     "textbook": lambda _: textbook_dot,
     "ours": ours_dot,
     "ours, weights kept": lambda setting: ours_dot(setting, keep_weights=True),
-    "compiled": lambda setting: compiled(ours_dot(setting)),
+    "compiled": lambda setting: compile_layer(ours_dot(setting)),
     "sdpa": lambda _: sdpa,
     "multihead": multihead,
     "sdpa efficient": sdpa_by("EFFICIENT_ATTENTION"),

@@ -29,7 +29,7 @@ LEAST_TIME = 0.05  # seconds of a program in a round
 FLOOR = "tanh floor"  # it computes no attention
 
 
-def expected(setting: Setting, examples: int) -> list[Tensor]:
+def compute_expected(setting: Setting, examples: int) -> list[Tensor]:
     """The formula in float64 for the first examples: output, gradients of q, k and v."""
     tensors = [tensor[:examples].detach().double() for tensor in setting.inputs[:3]]
     for tensor in tensors:
@@ -53,7 +53,7 @@ def check(setting: Setting, name: str, program: Program) -> None:
     examples = min(case.batch, max(1, CHECKED * case.batch // case.elements))
     result = program()
     results = result if isinstance(result, list) else [result]
-    right = expected(setting, examples)
+    right = compute_expected(setting, examples)
     for what, ours, theirs in zip(RESULTS, results, right, strict=False):
         refuse_difference(f"{name}: {what}", ours[:examples], theirs, TOLERANCE[case.dtype])
 

@@ -30,7 +30,7 @@ from tools import ROOT, interrupts
 from tools.book import without_answers
 from tools.book.kernels import forked_kernels
 from tools.book.server import address, show, start_server
-from tools.book.state import QUESTIONS, REPORT, Workshop, digest
+from tools.book.state import QUESTIONS, REPORT, BuildFolder, digest
 from tools.table_of_contents import pages
 
 UNFINISHED = 2  # the exit code of a build that did not write all pages
@@ -88,7 +88,7 @@ def chapters(root: Path) -> dict[str, str]:
 
 
 def render(
-    workshop: Workshop, target: Path, settings: Mapping[str, object], builder: str = "html"
+    folder: BuildFolder, target: Path, settings: Mapping[str, object], builder: str = "html"
 ) -> int:
     """Build what is out of date; any warning fails, and is repeated at the end."""
     echo = Echo(sys.stderr)
@@ -98,15 +98,15 @@ def render(
     handlers = patch.object(asyncio.SelectorEventLoop, "add_signal_handler")
     with redirect_stderr(echo), patch.object(collectors, "gc", safe_gc), handlers:
         result = build_sphinx(
-            workshop.source,
+            folder.source,
             target,
             builder=builder,
             quiet=builder != "html",
-            doctreedir=workshop.doctrees,
-            path_config=workshop.root / "_config.yml",
+            doctreedir=folder.doctrees,
+            path_config=folder.root / "_config.yml",
             noconfig=True,
             confoverrides={
-                "external_toc_path": str(workshop.root / "_toc.yml"),
+                "external_toc_path": str(folder.root / "_toc.yml"),
                 "latex_individualpages": False,
                 **settings,
             },
@@ -125,50 +125,50 @@ def table_collectors() -> list[object]:
     return [each for each in gc.get_objects() if issubclass(type(each), TocTreeCollector)]
 
 
-def build(workshop: Workshop, copy: Path | None = None, **settings: object) -> int:
+def build(folder: BuildFolder, copy: Path | None = None, **settings: object) -> int:
     """Bring the site up to date, and copy it if all pages were written, even with warnings.
 
     A build that does not finish or that warns leaves no stamp.
     """
-    with workshop.alone():
+    with folder.lock():
         start = time.monotonic()
-        ingredients = workshop.prepare()
-        if workshop.name == QUESTIONS:
-            without_answers.prepare(workshop)
+        sources = folder.prepare()
+        if folder.name == QUESTIONS:
+            without_answers.prepare(folder)
         with forked_kernels():
-            code = render(workshop, workshop.html, settings)
+            code = render(folder, folder.html, settings)
         if copy and code < UNFINISHED:
-            shutil.copytree(workshop.html, copy)
+            shutil.copytree(folder.html, copy)
         if code:
             print("\nThe book is not built.", file=sys.stderr)
             return code
-        workshop.stamp.write_text(ingredients)
-    if not workshop.name:
-        print(f"\n{(workshop.doctrees / REPORT).read_text('utf-8')}", end="")
-    seconds, entry = time.monotonic() - start, workshop.html / "index.html"
-    serving = "make serve ANSWERS=no" if workshop.name == QUESTIONS else "make serve"
+        folder.stamp.write_text(sources)
+    if not folder.name:
+        print(f"\n{(folder.doctrees / REPORT).read_text('utf-8')}", end="")
+    seconds, entry = time.monotonic() - start, folder.html / "index.html"
+    serving = "make serve ANSWERS=no" if folder.name == QUESTIONS else "make serve"
     print(f"\nBuilt in {seconds:.0f} s: {entry.as_uri()} (or `{serving}`)")
     return 0
 
 
 def build_without_answers(root: Path) -> int:
     """Build the whole book, and from its outputs the book without answers."""
-    return build(Workshop(root)) or build(Workshop(root, QUESTIONS), book_answers=False)
+    return build(BuildFolder(root)) or build(BuildFolder(root, QUESTIONS), book_answers=False)
 
 
 def build_chapter(root: Path, name: str, copy: Path | None = None) -> int:
     """Execute one chapter, and render it with the stored outputs of the others."""
     others = [f"{page}.*" for page in pages(root) if Path(page).name != name]
-    workshop = Workshop(root, "chapter")
-    return build(workshop, copy, book_draft=True, nb_execution_excludepatterns=others)
+    folder = BuildFolder(root, "chapter")
+    return build(folder, copy, book_draft=True, nb_execution_excludepatterns=others)
 
 
-def serve(workshop: Workshop) -> int:
+def serve(folder: BuildFolder) -> int:
     """Serve a built book until Ctrl-C."""
-    if not workshop.stamp.exists():
+    if not folder.stamp.exists():
         print("There is no finished book to serve: run `make book` first.", file=sys.stderr)
         return 1
-    print(f"The book: {address(start_server(workshop.html))} (Ctrl-C ends it)", flush=True)
+    print(f"The book: {address(start_server(folder.html))} (Ctrl-C ends it)", flush=True)
     threading.Event().wait()
     return 0
 
@@ -234,9 +234,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.task == "build" and arguments.without_answers:
         return build_without_answers(root)
     if arguments.task == "build":
-        return build(Workshop(root))
+        return build(BuildFolder(root))
     if arguments.task == "serve":
-        return serve(Workshop(root, QUESTIONS if arguments.without_answers else ""))
+        return serve(BuildFolder(root, QUESTIONS if arguments.without_answers else ""))
     names = chapters(root)
     if arguments.name not in names:
         print(f"There is no chapter {arguments.name!r}. The chapters are: {', '.join(names)}.")

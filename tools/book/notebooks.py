@@ -22,13 +22,14 @@ from tempfile import TemporaryDirectory
 
 import nbformat
 import torch
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 import attnbook
 from tools import ROOT
 from tools.book import kernels
+from tools.book.cells import TO_WRITE, has_tag
+from tools.book.client import NO_FAST_PATHS, WITH_FAST_PATHS, ChapterClient
 from tools.book.state import KERNELS
 from tools.table_of_contents import pages
 
@@ -39,15 +40,6 @@ MOST_WORKERS = 4
 # Names whose values differ between runs; the last three are results of `attnbook.timing`.
 CLOCKS = {"time", "timeit", "perf_counter", "process_time", "now", "today"}
 CLOCKS |= {"times_as_fast", "seconds_more", "one_call"}
-# Each kernel starts with this: a layer that keeps its weights then has no fast path, and computes
-# none on demand. So a chapter that shows a layer's lines but runs others fails.
-NO_FAST_PATHS = """
-import attnbook.attention, attnbook.layers
-attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
-attnbook.layers.WeightsOnDemand = None
-"""
-# The first measures the fast paths; the second trains with them, and shows no lines of a layer.
-WITH_FAST_PATHS = ("what-attention-costs", "heads-that-copy")
 PEAK_MEMORY = "import torch; print(torch.cuda.max_memory_allocated())"
 
 
@@ -72,17 +64,16 @@ def read(path: Path) -> NotebookNode:
 
 def run(notebook: NotebookNode, folder: Path, device: str = "cpu") -> NotebookNode:
     """Run a notebook from top to bottom in a fresh kernel; a failing cell raises."""
-    client = NotebookClient(
+    client = ChapterClient(
         notebook,
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
         record_timing=False,
         store_widget_state=False,
-        coalesce_streams=True,  # or a slow print might be stored as two outputs
-        # Errors only: each kernel would warn about its local socket.
-        extra_arguments=["--log-level=ERROR"],
     )
+    if device != "cpu":
+        client.fast_paths = True
     return client.execute(env=os.environ | {"ATTNBOOK_DEVICE": device} | KERNELS)
 
 
@@ -104,6 +95,9 @@ def execute(path: Path) -> None:
             "language_info": {"name": "python"},
         }
     )
+    for cell in notebook.cells:
+        if has_tag(cell, TO_WRITE):
+            cell.outputs = []  # a verdict on code that the reader has not written yet
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         # A view refers to a widget of this run; the text next to it is complete.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ SKIPPED = ("node_modules", "__pycache__", ".ipynb_checkpoints")
 PARTS = ("html", ".doctrees", "jupyter_execute")
 STAMP = ".made-from"
 REPORT = "minutes.txt"  # among the doctrees: the table that `make book` prints
+CLIENT = "tools/book/client.py"  # runs chapters
 QUESTIONS = "questions"  # the name of the build without worked answers
 
 
@@ -55,13 +57,7 @@ def is_sound(cache: Path) -> bool:
 
 
 def isolate_kernels(folder: Path) -> None:
-    """Start kernels without the writer's IPython start-up files and without log messages.
-
-    Kernels that start afterwards compute on one thread.
-    """
-    profile = folder / "profile_default"
-    profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n")
+    """Start kernels on one thread, and without the writer's IPython start-up files."""
     os.environ.update(KERNELS, IPYTHONDIR=str(folder))
 
 
@@ -76,45 +72,46 @@ def copy_build(source: Path, target: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Workshop:
+class BuildFolder:
     """The build folder of the book at `root`; each kind of build has its own `name`."""
 
     root: Path
     name: str = ""
 
     @property
-    def folder(self) -> Path:
+    def path(self) -> Path:
         """The folder of this kind of build."""
         return self.root / "_build" / self.name
 
     @property
     def source(self) -> Path:
         """The folder that Sphinx reads: the book's own, or one without answers."""
-        return self.folder / "source" if self.name == QUESTIONS else self.root
+        return self.path / "source" if self.name == QUESTIONS else self.root
 
     @property
     def html(self) -> Path:
         """The site."""
-        return self.folder / "html"
+        return self.path / "html"
 
     @property
     def doctrees(self) -> Path:
         """The parsed pages that Sphinx stores."""
-        return self.folder / ".doctrees"
+        return self.path / ".doctrees"
 
     @property
     def stamp(self) -> Path:
         """The file that only a finished build writes: the hash of its sources."""
-        return self.folder / STAMP
+        return self.path / STAMP
 
     @property
     def executions(self) -> Path:
-        """The stored executions of chapters, for this state of their imports."""
-        imported = [self.root / "attnbook", self.root / "requirements.txt"]
-        folder = self.folder if self.name == QUESTIONS else self.root / "_build"
-        return folder / ".executions" / digest(self.root, imported)
+        """The stored executions of chapters, for this Python and this state of their imports."""
+        imported = [self.root / "attnbook", self.root / "requirements.txt", self.root / CLIENT]
+        folder = self.path if self.name == QUESTIONS else self.root / "_build"
+        name = f"{platform.python_version()}-{digest(self.root, imported)}"
+        return folder / ".executions" / name
 
-    def ingredients(self) -> str:
+    def digest_sources(self) -> str:
         """The hash of everything that every page depends on."""
         names = ("_config.yml", "_toc.yml", "requirements.txt", "attnbook", "tools", "img")
         return digest(self.root, [self.root / name for name in names])
@@ -122,7 +119,7 @@ class Workshop:
     @property
     def last_good(self) -> Path:
         """The copy of the last good build, while another one runs or has failed."""
-        return self.folder / ".kept"
+        return self.path / ".kept"
 
     def prepare(self) -> str:
         """Begin from the last good build, if it can be trusted.
@@ -130,15 +127,15 @@ class Workshop:
         Returns:
             The hash of the sources of the coming build.
         """
-        ingredients = self.ingredients()
+        sources = self.digest_sources()
         good = self.stamp.exists()
-        copy_build(*(self.folder, self.last_good) if good else (self.last_good, self.folder))
-        if not self.stamp.exists() or self.stamp.read_text() != ingredients:
+        copy_build(*(self.path, self.last_good) if good else (self.last_good, self.path))
+        if not self.stamp.exists() or self.stamp.read_text() != sources:
             shutil.rmtree(self.html, ignore_errors=True)
             shutil.rmtree(self.doctrees, ignore_errors=True)
         self.stamp.unlink(missing_ok=True)
         self.drop_executions()
-        return ingredients
+        return sources
 
     def drop_executions(self) -> None:
         """Remove the executions of other states of `attnbook`, and half-written ones."""
@@ -147,9 +144,9 @@ class Workshop:
                 shutil.rmtree(cache)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Wait until no other build runs here; the system unlocks the folder of a killed one."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         with (self.root / "_build" / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,6 +156,6 @@ class Workshop:
             yield
 
 
-def workshop_of(source: Path, *, answers: bool) -> Workshop:
+def build_folder_of(source: Path, *, answers: bool) -> BuildFolder:
     """The build folder to which the folder that Sphinx reads belongs."""
-    return Workshop(source) if answers else Workshop(source.parents[2], QUESTIONS)
+    return BuildFolder(source) if answers else BuildFolder(source.parents[2], QUESTIONS)

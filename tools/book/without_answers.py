@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 
 from tools.book.cells import answers
 from tools.book.notebooks import read
-from tools.book.state import Workshop
+from tools.book.state import BuildFolder
 
 FOLD = re.compile(r"^(:{3,}|`{3,})\{dropdown\} Answer\n.*?^\1$\n*", re.DOTALL | re.MULTILINE)
 
@@ -57,9 +57,9 @@ def write_chapters(root: Path, source: Path) -> None:
             shutil.copystat(path, copy)
 
 
-def take_outputs(whole: Workshop, workshop: Workshop) -> None:
+def take_outputs(whole: BuildFolder, folder: BuildFolder) -> None:
     """Take the outputs from the whole chapter: a later cell may call a worked answer."""
-    executed, cache = get_cache(whole.executions), get_cache(workshop.executions)
+    executed, cache = get_cache(whole.executions), get_cache(folder.executions)
     for path in (whole.root / "chapters").glob("*.ipynb"):
         with suppress(KeyError):  # it is not a page of the book
             _, chapter = executed.merge_match_into_notebook(read(path))
@@ -69,7 +69,7 @@ def take_outputs(whole: Workshop, workshop: Workshop) -> None:
         store.db.dispose()
 
 
-def prepare(workshop: Workshop) -> None:
+def prepare(folder: BuildFolder) -> None:
     """Write the chapters without answers, once the whole book has been built."""
-    write_chapters(workshop.root, workshop.source)
-    take_outputs(Workshop(workshop.root), workshop)
+    write_chapters(folder.root, folder.source)
+    take_outputs(BuildFolder(folder.root), folder)

@@ -114,7 +114,7 @@ def in_python(source: str) -> tuple[list[Use], list[Text]]:
         elif (
             isinstance(node, ast.Constant | ast.JoinedStr)
             and id(node) not in hidden
-            and SENTENCE.search(shown(text_of(node)))
+            and SENTENCE.search(visible_text(text_of(node)))
         ):
             texts.append(Text(node.lineno, text_of(node)))
     return uses, texts
@@ -135,7 +135,7 @@ def keys_of(argument: ast.expr) -> Iterator[str | None]:
         yield str(argument.value) if isinstance(argument, ast.Constant) else None
 
 
-def shown(text: str) -> str:
+def visible_text(text: str) -> str:
     """What a page shows of a piece of HTML."""
     return re.sub(r"<[^>]*>", "", text)
 
@@ -177,7 +177,7 @@ def problems(root: Path, files: Iterable[Path], allowed: list[dict[str, Any]]) -
         for name in code
         if name.suffix == ".py"
     }
-    yield from repeated(known)
+    yield from find_repeated(known)
     used: set[tuple[Path, str]] = set()
     needed: set[tuple[str, str]] = set()
     for file, (uses, texts) in sorted(inspected.items()):
@@ -197,7 +197,7 @@ def problems(root: Path, files: Iterable[Path], allowed: list[dict[str, Any]]) -
                 yield f"{EXCEPTIONS.name}: {pattern!r} in {rule['files']} is not needed"
 
 
-def repeated(known: Mapping[Path, dict[str, Any]]) -> Iterator[str]:
+def find_repeated(known: Mapping[Path, dict[str, Any]]) -> Iterator[str]:
     """Yield the sentences that stand in two entries."""
     first: dict[str, str] = {}
     for folder, table in known.items():

@@ -26,11 +26,10 @@ from pathlib import Path
 from queue import Queue
 from typing import IO
 
-from tools import ROOT, project_files
+from tools import BUDGETS, ROOT, project_files
 from tools.book.state import ONE_THREAD
 
 FAULTS = Path(__file__).with_name("faults")
-MOST_SURVIVORS = 10
 # A fault may make a loop endless; a test that does not end has detected it.
 LIMIT = 600  # seconds
 PASSED, FAILED, NONE = 0, 1, 5  # pytest's exit codes; the last means that there are no tests
@@ -226,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong = [text for text in pool.map(trials.control, selections) if text]
     print(f"\n{len(mutants)} faults, {len(survivors)} survivors")
     print("\n".join([*(f"  {m.file}: {m.fault}" for m in survivors), *wrong]))
-    return int(len(survivors) > MOST_SURVIVORS or bool(wrong))
+    return int(len(survivors) > BUDGETS["faults"]["survivors"] or bool(wrong))
 
 
 if __name__ == "__main__":

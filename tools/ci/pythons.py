@@ -22,7 +22,7 @@ PARTS = {"package": "unit", "chapters": "nbval"}
 VERSION = "import platform; print(platform.python_version())"
 
 
-def promised(root: Path = ROOT) -> list[str]:
+def promised_versions(root: Path = ROOT) -> list[str]:
     """Read the versions that the package's metadata promises, such as 3.12."""
     about = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     ends = [line.rpartition(" :: ")[2] for line in about["project"]["classifiers"]]
@@ -58,7 +58,7 @@ def run(series: str, python: str) -> list[str]:
 def main(programs: Sequence[str]) -> int:
     """Run all that are found; 1 if a part of one failed, or none is found."""
     rows = [("Python", *PARTS, "time")]
-    for series in promised():
+    for series in promised_versions():
         found = find(series, programs)
         if found is None:
             rows.append((series, *["not run"] * len(PARTS), ""))

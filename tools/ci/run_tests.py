@@ -2,9 +2,10 @@
 
 python -m tools.ci.run_tests [--full]
 
-The book is built while tests run that do not need it; then its chapters are executed again and
-compared, and two Colab copies run in a clean environment. `tests/schedule.py` orders the tests.
-The output of a part is in `_build/test-logs`, and is printed if the part fails.
+The book is built while tests run that do not need it, and executes its chapters; a test compares
+their outputs with those that they store. Then two Colab copies run in a clean environment.
+`tests/schedule.py` orders the tests. The output of a part is in `_build/test-logs`, and is printed
+if the part fails.
 """
 
 from __future__ import annotations
@@ -39,7 +40,6 @@ LONG = 60  # seconds after which a status line names a test
 AGAIN = {
     "lint": "make lint",
     "book": "make book",
-    "chapters": "make nbval",
     "copies": "make colab-test",
     "tests": "make unit browser other-browsers",
 }
@@ -76,7 +76,7 @@ class Part:
                 start_new_session=True,
             )
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether it has ended since the last call."""
         if self.process is None or self.code is not None or self.process.poll() is None:
             return False
@@ -98,8 +98,7 @@ def parts(workers: int, *, full: bool) -> list[Part]:
         Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
         Part("lint", ["make", "--no-print-directory", "lint"]),
         Part("tests", [*pytest, *(FULL if full else [])]),
-        Part("chapters", ["make", "--no-print-directory", "nbval"], after="book"),
-        Part("copies", [*copies, *([] if full else ["--two"])], after="chapters"),
+        Part("copies", [*copies, *([] if full else ["--two"])], after="book"),
     ]
 
 
@@ -176,6 +175,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
         **os.environ,
         "ATTNBOOK_TEST_PROGRESS": str(PROGRESS),
         "ATTNBOOK_BOOK_EXIT_CODE": str(BOOK),
+        "PYTHONDONTWRITEBYTECODE": "",  # or each process would compile all modules and tests
     }
     by_name = {part.name: part for part in all_parts}
     while any(part.code is None for part in all_parts):
@@ -186,7 +186,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
                     part.start(variables)
                 elif previous.code is not None:
                     part.code = NOT_RUN  # the part that it needs has failed
-            elif part.ended():
+            elif part.has_ended():
                 print(report(part), flush=True)
                 if part.name == "book":
                     BOOK.write_text(str(part.code))

@@ -23,7 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.messages import Messages
-from tools.book.cells import PREDICT, TO_WRITE, Answer, answers, cell_of, has_tag
+from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
 from tools.copies.leftovers import problems
 from tools.copies.plain_markdown import PlainError, block, folded_text, line, linked
@@ -151,8 +151,6 @@ class ColabBuilder(Builder):
                 cell.source = "\n\n".join(texts[number])
             if has_tag(cell, PREDICT):
                 cover(cell, TEXT("your_prediction"))
-            elif has_tag(cell, TO_WRITE):
-                cell.outputs = []  # a verdict on code that the reader has not written yet
         for answer in answers(chapter):
             cover_answer([cells[number] for number in answer.cells], answer)
         notebook: NotebookNode = v4.new_notebook(cells=[first, install, *cells], metadata=METADATA)

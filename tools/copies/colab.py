@@ -19,7 +19,7 @@ import yaml  # type: ignore[import-untyped]  # it has no types
 
 from tools import ROOT
 from tools.book.build import render
-from tools.book.state import Workshop
+from tools.book.state import BuildFolder
 from tools.repository_address import colab_address, git, repository_address, site_address
 from tools.table_of_contents import pages
 
@@ -61,16 +61,16 @@ def write_copies(origin: Origin, target: Path) -> list[Path]:
     Raises:
         CopyError: a copy differs from its chapter; then no copy is written.
     """
-    workshop = Workshop(origin.root, "copies")
-    with workshop.alone(), TemporaryDirectory() as folder:
-        ingredients = workshop.prepare()
-        if render(workshop, Path(folder), settings(origin), "colab"):
+    folder = BuildFolder(origin.root, "copies")
+    with folder.lock(), TemporaryDirectory() as site:
+        sources = folder.prepare()
+        if render(folder, Path(site), settings(origin), "colab"):
             raise CopyError("Sphinx reports above what differs from the chapters")
-        workshop.stamp.write_text(ingredients)
-        shutil.copytree(origin.root / "img", Path(folder, "img"))
-        shutil.copy(origin.root / "LICENSE", folder)
+        folder.stamp.write_text(sources)
+        shutil.copytree(origin.root / "img", Path(site, "img"))
+        shutil.copy(origin.root / "LICENSE", site)
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(folder, target)
+        shutil.copytree(site, target)
     paths = {path.stem: path for path in (target / "chapters").glob("*.ipynb")}
     return [paths[name] for name in map(basename, pages(origin.root)) if name in paths]
 

@@ -17,7 +17,7 @@ from myst_parser.parsers.mdit import create_md_parser
 from nbformat import NotebookNode
 
 from tools import ROOT
-from tools.book.cells import ANSWER, PREDICT, TO_WRITE, has_tag
+from tools.book.cells import ANSWER, PREDICT, has_tag
 
 ADDED = 2  # cells before those of the chapter: the origin of the copy, and the installation
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -90,11 +90,6 @@ def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
             yield "has other code"
         if after.outputs:
             yield "shows its answer at once"
-    elif has_tag(before, TO_WRITE):
-        if after.source != before.source:
-            yield "has other code"
-        if after.outputs:
-            yield "checks code that nobody has written yet"
     elif before != after:
         yield "has other code or other outputs"
     elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):

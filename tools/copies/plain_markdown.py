@@ -135,7 +135,7 @@ def block(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
         case nodes.transition():
             return "---"
         case nodes.container(attributes={"design_component": "dropdown"}):
-            return folded(node)
+            return render_fold(node)
         case nodes.Admonition():
             return note(node)
         case nodes.target() | nodes.comment():
@@ -188,7 +188,7 @@ def formula(node: nodes.math_block) -> str:
     return "\n".join(["$$", *lines[:-1], f"{lines[-1]}{number}", "$$"])
 
 
-def folded(node: nodes.container) -> str:
+def render_fold(node: nodes.container) -> str:
     """An answer that the reader opens."""
     title, *body = node.children
     return folded_text(line(title), blocks(body), opened=node["opened"])

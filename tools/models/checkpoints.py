@@ -76,7 +76,7 @@ class Recipe(NamedTuple):
         return Translator(source, target, self.config, seed=self.seed)
 
 
-def joined(*, attention: bool, epochs: int) -> Recipe:
+def recipe_of_joined_dates(*, attention: bool, epochs: int) -> Recipe:
     """Up to three dates in a text: more than one state can hold."""
     config = Config(encoder="recurrent", attention=attention, max_steps=36)
     counts = {"train": 12000, "validation": 1000, "test": 2000}
@@ -88,9 +88,9 @@ RECIPES = {
     "convolutional": Recipe(Config(), Plan(epochs=10)),
     "recurrent": Recipe(RECURRENT, Plan(epochs=10)),
     "recurrent-without-attention": Recipe(replace(RECURRENT, attention=False), Plan(epochs=10)),
-    "joined": joined(attention=True, epochs=10),
+    "joined": recipe_of_joined_dates(attention=True, epochs=10),
     # Trains three times as long, so that its training is not too short.
-    "joined-without-attention": joined(attention=False, epochs=30),
+    "joined-without-attention": recipe_of_joined_dates(attention=False, epochs=30),
     "small": Recipe(
         Config(), Plan(epochs=6), locales=SMALL_LOCALES, train=3000, validation=300, test=500
     ),

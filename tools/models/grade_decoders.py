@@ -15,9 +15,9 @@ import torch
 from attnbook.models.transformer.checkpoints import book_decoder, decoder_steps
 from attnbook.models.transformer.grading import (
     HeadScore,
+    ablate_heads,
     accuracy,
     chance,
-    knock_outs,
     score_heads,
 )
 from attnbook.models.transformer.removal import Head
@@ -54,7 +54,7 @@ def grade_model(name: str, test: Sequence[Repeat]) -> Grades:
     induction = [(s.layer, s.head) for s in scores if s.induction > 5 * by_chance.induction]
     groups = [[(score.layer, score.head)] for score in scores]
     groups += [induction] if induction else []
-    without = knock_outs(model, test, groups)
+    without = ablate_heads(model, test, groups)
     return Grades(accuracy(model, test), scores, (best.layer, best.head), induction, without)
 
 
@@ -81,9 +81,9 @@ def targets(grades: Grades) -> dict[str, bool]:
     together = grades.without.get(tuple(grades.induction), 1.0)
     return {
         f"predicts at least {PREDICTED}": grades.predicts >= PREDICTED,
-        f"previous-symbol score of the best head at least {PREVIOUS}": best["previous"] >= PREVIOUS,
+        f"previous-token score of the best head at least {PREVIOUS}": best["previous"] >= PREVIOUS,
         f"induction score of the best head at least {INDUCTION}": best["induction"] >= INDUCTION,
-        f"without the previous-symbol head below {BROKEN}": grades.without[grades.previous,]
+        f"without the previous-token head below {BROKEN}": grades.without[grades.previous,]
         < BROKEN,
         f"without all induction heads below {BROKEN}": together < BROKEN,
     }

@@ -3,8 +3,8 @@
 python -m tools.models.other_models
 
 Translators differ from the book's in their seed only: it sets the initial weights and the order of
-the texts. The decoder of one layer differs from the book's in its size. They are trained
-with the recipes and graded on the same unseen texts. It takes some minutes.
+the texts. They are trained with the recipes and graded on the same unseen texts. It takes some
+minutes.
 """
 
 from __future__ import annotations
@@ -22,22 +22,17 @@ import torch
 
 import attnbook.models
 from attnbook.models.training import train
-from attnbook.models.transformer.config import DecoderConfig
-from attnbook.models.transformer.grading import accuracy
-from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.translator.checkpoints import book_model
 from attnbook.models.translator.dates import WrittenDate
 from attnbook.models.translator.grading import effects, exact_match, grade, looked
 from attnbook.models.translator.model import Translator
 from tools.models.checkpoints import RECIPES
-from tools.models.decoders import DecoderRecipe
 
 FILE = Path(attnbook.models.__file__).with_name("other_models.json")
 SEEDS = (1, 2)  # the book's models have seed 0
 TRANSLATORS = ("convolutional", "recurrent")
 NUM_CHANGED = 500  # dates whose weights are changed
 CHANGES = ("removed", "restricted", "moved")
-ONE_LAYER = {"16 heads": DecoderConfig(num_layers=1, num_hiddens=64, num_heads=16)}
 
 
 def train_seed(name: str, seed: int) -> Translator:
@@ -82,12 +77,6 @@ def grade_translator(model: Translator, dates: list[WrittenDate]) -> dict[str, A
     }
 
 
-def grade_decoder(config: DecoderConfig) -> float:
-    """Train a decoder with the book's plan, and give its share of right copies."""
-    model, _, _ = DecoderRecipe(config=config).make(lambda *_: None)
-    return accuracy(model, make_repeats(300, seed=99))
-
-
 def main() -> int:
     """Train and grade the models, and write the file."""
     torch.set_num_threads(1)
@@ -96,19 +85,18 @@ def main() -> int:
         dates = RECIPES[name].dates().test
         models = {0: book_model(name), **{seed: train_seed(name, seed) for seed in SEEDS}}
         translators[name] = {str(s): grade_translator(one, dates) for s, one in models.items()}
-    decoders = {name: grade_decoder(config) for name, config in ONE_LAYER.items()}
-    write(translators, decoders)
+    write(translators)
     return 0
 
 
-def write(translators: dict[str, Any], decoders: dict[str, float]) -> None:
+def write(translators: dict[str, Any]) -> None:
     """Write the grades, with their origin."""
     origin = {
         "command": "python -m tools.models.other_models",
         "torch": str(torch.__version__).partition("+")[0],
         "babel": babel.__version__,
     }
-    found = {"origin": origin, "translators by seed": translators, "one layer": decoders}
+    found = {"origin": origin, "translators by seed": translators}
     FILE.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

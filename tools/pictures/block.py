@@ -41,7 +41,7 @@ def tokens(y: float, mark: str = "") -> str:
     return "".join(chip(x, y, LANE, token + mark, color) for x, token, color in named)
 
 
-def added(y: float, add: float) -> str:
+def draw_addition(y: float, add: float) -> str:
     """Draw that the output of a part is added at the same position only."""
     ways = "".join(
         path(f"M{x + PART / 2:g} {y:g}V{back:g}H{STREAM + 9:g}", color)
@@ -70,7 +70,7 @@ def half(y: float, part: str) -> str:
         + norms
         + ways(branch + 14, branch + 36)
         + part
-        + added(branch + 84, add)
+        + draw_addition(branch + 84, add)
     )
 
 

@@ -59,7 +59,7 @@ def face(corner: Side, across: Side, down: Side, size: tuple[int, int], fill: fl
     return steps
 
 
-def filled(steps: str, color: str) -> str:
+def draw_cells(steps: str, color: str) -> str:
     """Draw cells without a line around them."""
     return f'<path d="{steps}" fill="{color}"/>\n'
 
@@ -69,15 +69,15 @@ def slab(x: float, y: float, queries: int, color: str) -> str:
     back, right = along(x, y, HIDDEN, HIDDENS), along(x, y, KEY, KEYS)
     nearer = (-HIDDEN[0], -HIDDEN[1])
     return (
-        filled(face((x, y), KEY, QUERY, (queries, KEYS)), color)
-        + filled(face(back, KEY, nearer, (HIDDENS, KEYS)), mix(color, LIT))
-        + filled(face(right, HIDDEN, QUERY, (queries, HIDDENS)), color)
+        draw_cells(face((x, y), KEY, QUERY, (queries, KEYS)), color)
+        + draw_cells(face(back, KEY, nearer, (HIDDENS, KEYS)), mix(color, LIT))
+        + draw_cells(face(right, HIDDEN, QUERY, (queries, HIDDENS)), color)
     )
 
 
 def score_row(x: float, row: int, color: str) -> str:
     """Draw the scores of one query."""
-    return filled(face((x, SCORES + row * QUERY[1]), KEY, QUERY, (1, KEYS)), color)
+    return draw_cells(face((x, SCORES + row * QUERY[1]), KEY, QUERY, (1, KEYS)), color)
 
 
 def empty_row(x: float, row: int) -> str:

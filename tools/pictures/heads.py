@@ -88,7 +88,7 @@ def entry() -> str:
     )
 
 
-def weighted(x: float, y: float, weights: list[float]) -> str:
+def draw_weights(x: float, y: float, weights: list[float]) -> str:
     """Draw a head's weights as bars over the keys' numbers, from the left edge x."""
     lanes = zip(starts(x, [LANE] * len(KEYS)), weights, KEY_COLORS, strict=True)
     body = ""
@@ -99,7 +99,7 @@ def weighted(x: float, y: float, weights: list[float]) -> str:
     return body + path(f"M{x:g} {y + 1:g}h{LANE * len(KEYS) - 2}")
 
 
-def pooled(x: float, y: float, weights: list[float]) -> str:
+def draw_output(x: float, y: float, weights: list[float]) -> str:
     """Draw a head's part of the output: each of its numbers is mixed by the head's weights."""
     body = ""
     for at in starts(x, [PART] * SHARE):
@@ -120,9 +120,9 @@ def head(index: int) -> str:
         + keys(middle, 253, LANE, SHARE)
         + arrow(middle, 273, 288)
         + chip(x + 8, 288, PANEL - 16, "attend", SLATE)
-        + weighted(x + 5, 382, WEIGHTS[index])
+        + draw_weights(x + 5, 382, WEIGHTS[index])
         + arrow(middle, 414, 428)
-        + pooled(middle - PART, 430, WEIGHTS[index])
+        + draw_output(middle - PART, 430, WEIGHTS[index])
         + arrow(middle, 453, 470)
     )
 
@@ -135,7 +135,7 @@ def leaving() -> str:
     return (
         chip(2, 470, 396, "merge", SLATE, bold=True)
         + arrow(200, 498, 514)
-        + "".join(pooled(x, 516, weights) for x, weights in parts)
+        + "".join(draw_output(x, 516, weights) for x, weights in parts)
         + arrow(200, 536, 552)
         + chip(2, 552, 396, "W_o", SLATE, bold=True)
         + arrow(200, 580, 601)

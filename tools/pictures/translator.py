@@ -122,7 +122,7 @@ def weighing(weights: list[float]) -> str:
     )
 
 
-def pooled(x: float, y: float, width: float, weights: list[float]) -> str:
+def draw_context(x: float, y: float, width: float, weights: list[float]) -> str:
     """Draw a number of the context: the keys' numbers, each as wide as its weight."""
     widths = [width * weight for weight in weights]
     pieces = zip(starts(x, widths), widths, COLORS, strict=True)
@@ -136,7 +136,7 @@ def pooling(weights: list[float]) -> str:
     return (
         arrow((LEFT + RIGHT) / 2, 264 + HEIGHT, 310)
         + chip_across(0, 2, 310, "context")
-        + "".join(pooled(at, 315, width / SIZE - 2, weights) for at in numbers)
+        + "".join(draw_context(at, 315, width / SIZE - 2, weights) for at in numbers)
         + path(f"M{x + width - 2:g} 324H{end:g}")
         + arrow(end, 322.75, 396)
     )

@@ -9,6 +9,7 @@ from inspect import signature
 import nbclient.client
 from sphinx.application import Sphinx
 
+from tools.book.client import ChapterClient
 from tools.site.assets import finish, icons, page_files
 from tools.site.chapter import (
     accessibility,
@@ -25,7 +26,7 @@ from tools.site.figures import lazy_scripts, live
 from tools.site.page_tree import Divider
 from tools.site.publish import descriptions, publishing, redirects, sharing
 from tools.site.reference import api, api_entries, cheat_sheet, terms
-from tools.site.search import excerpts
+from tools.site.search import parts
 
 Listener = Callable[..., object]
 EXTENSIONS, THEME = "extensions", "theme"
@@ -98,7 +99,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
     ("build-finished", "app", "error"): [
         deeper.write_report,
         sharing.write_lists,
-        excerpts.write_excerpts,
+        parts.write_parts,
         icons.shrink_icons,
         redirects.write_pages,
         THEME,  # writes its colors for code
@@ -140,7 +141,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         ExtensionError: the package is not installed.
     """
     execution.need_package()
-    nbclient.client.NotebookClient = execution.Coalescing  # type: ignore[misc]
+    nbclient.client.NotebookClient = ChapterClient  # type: ignore[misc]
     if publishing.site_address():
         app.setup_extension("notfound.extension")  # gives lost readers a page
     app.add_directive("api-first", api.FirstNames)

@@ -9,6 +9,7 @@ import { mountFigure } from "../shared/mount.js";
 import { itemOf, progress } from "../shared/progress.js";
 import { announceFunction } from "../shared/reader_code.js";
 import { codeField } from "./field.js";
+import { hasKeys, keysAbove } from "./keys.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { partsList } from "./parts.js";
 
@@ -49,23 +50,28 @@ function resultElements() {
   const verdict = make("div", { class: "verdict", role: "status" });
   const printed = make("div", { role: "log", "aria-label": TEXT.printed });
   const lines = make("pre", { class: "printed", tabindex: 0 });
+  let latest = 0;
   const clear = () => {
     verdict.replaceChildren();
     lines.replaceChildren();
     printed.replaceChildren(); // the log itself stays, so that a screen reader reads new lines
   };
   /** @param {string[]} paragraphs */
-  const show = (paragraphs) => verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text))));
+  const showNow = (paragraphs) =>
+    verdict.replaceChildren(...paragraphs.map((text) => make("p", {}, ...withCode(text))));
   return {
     elements: [verdict, printed],
-    /** @param {string} text */
+    /** Show a message, and later what it announced, unless another message came. @param {string} text */
     start(text) {
+      const mine = ++latest;
       clear();
       verdict.append(make("p", { text }));
+      return (/** @type {string[]} */ paragraphs) => {
+        if (mine === latest) showNow(paragraphs);
+      };
     },
-    show,
     /** @param {unknown} error */
-    fail: (error) => show([failureMessage(error)]),
+    fail: (error) => showNow([failureMessage(error)]),
     /** @param {string} line */
     print(line) {
       if (!lines.isConnected) printed.append(lines);
@@ -77,7 +83,7 @@ function resultElements() {
 /** The line below the editor: its keys, and a link. @param {string} id */
 function noteBelow(id) {
   const lacks = make("a", { href: LACKS, text: TEXT.what_python_lacks });
-  return make("small", { id }, ...withCode(`${TEXT.keys} `), lacks);
+  return make("small", { id }, ...(hasKeys() ? [] : withCode(`${TEXT.keys} `)), lacks);
 }
 
 /** A mark that this reader has solved the task. @param {string} item the stored result */
@@ -103,7 +109,7 @@ function interactiveTask({ model, el }) {
     if (running) return;
     running = true;
     const text = field.text();
-    results.start(TEXT.running);
+    const show = results.start(TEXT.running);
     updateButtons();
     let paragraphs = [""];
     try {
@@ -123,7 +129,7 @@ function interactiveTask({ model, el }) {
       paragraphs = [failureMessage(error)];
     }
     running = false;
-    results.show(paragraphs);
+    show(paragraphs);
     updateButtons();
   };
   const runButton = button(TEXT.run, run, "run");
@@ -138,7 +144,7 @@ function interactiveTask({ model, el }) {
     label: fill(TEXT.editor, { function: task.called }),
     hint,
     onRun: run,
-    onLeave: () => runButton.focus(),
+    next: runButton,
     onChange: (text) => {
       isStored = progress().write(code, text === model.get("starter") ? null : text, el.firstElementChild);
     },
@@ -146,7 +152,7 @@ function interactiveTask({ model, el }) {
   const load = () => Promise.all([field.openEditor(), python.start().then(parts.choose)]).catch(results.fail);
   field.element.addEventListener("focusin", load, { once: true });
   updateButtons();
-  const [restart, solved] = [restartButtons(field, code, model, results), solvedMark(item)];
+  const [restart, solved] = [restartButtons(field, code, model, results.start), solvedMark(item)];
   // Every tab shows the newest code: one that shows older code would store it at the next key.
   const unfollow = progress().follow(() => {
     const newest = isStored ? restart.newest() : null;
@@ -162,7 +168,7 @@ function interactiveTask({ model, el }) {
     python.close();
   };
   const above = [solved.element, make("p", { class: "ask" }, ...withCode(model.get("statement"))), ...parts.elements];
-  return { elements: [...above, field.element, row, ...results.elements], close };
+  return { elements: [...above, field.element, row, ...results.elements, ...keysAbove(field, run)], close };
 }
 
 /**
@@ -170,14 +176,14 @@ function interactiveTask({ model, el }) {
  * undo, and on a phone there is no key for it.
  * @param {Field} field
  * @param {string} code the item under which the code is stored
- * @param {Model<Traits>} model @param {{start: (text: string) => void}} results
+ * @param {Model<Traits>} model @param {(text: string) => void} showMessage
  */
-function restartButtons(field, code, model, results) {
+function restartButtons(field, code, model, showMessage) {
   const [starter, before] = [model.get("starter"), code.replace("code/", "before/")];
   /** @param {string} text @param {string} message */
   const startFrom = (text, message) => {
     field.replace(text);
-    results.start(message);
+    showMessage(message);
     update();
   };
   /** Code that could not be stored: this page still restores it. @type {string | null} */

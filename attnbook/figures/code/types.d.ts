@@ -1,5 +1,5 @@
 // Types of the code figure: nothing here reaches a page.
-import type { FigureTraits, ListTask } from "../shared/types";
+import type { Editor, FigureTraits, ListTask } from "../shared/types";
 
 /** The traits of the Python class. */
 export interface Traits extends FigureTraits {
@@ -25,6 +25,8 @@ export interface Field {
   text(): string;
   /** Replace the text area by the editor; fails if that cannot be loaded. */
   openEditor(): Promise<void>;
+  /** The editor, once it is there. */
+  editor(): Editor | null;
   replace(text: string): void;
   mark(line: number | null): void;
 }

@@ -20,6 +20,9 @@ from attnbook.figures.shared.base import (
     stylesheet,
 )
 from attnbook.messages import Messages
+from attnbook.practice import check
+from attnbook.practice.registry import find_bugs
+from attnbook.practice.task import Function
 
 TEXT = Messages(__file__)
 WITHIN = 0.005  # an answer to two decimals is right
@@ -131,6 +134,34 @@ class Prediction(Figure):
         if len(wrong_answers) != len(others):
             raise ValueError("each claim that does not hold must have a sentence of its own")
         return cls(ask, holds[0], wrong_answers, caption=caption)
+
+    @classmethod
+    def bug(cls, task: str, code: Function, *others: str) -> Prediction:
+        """Ask which bug some code has; a wrong choice is explained by what its users report.
+
+        Args:
+            task: as `check` takes it.
+            code: a function or a class with one known bug, which `check` finds.
+            others: names of other bugs of the task, to choose from.
+
+        Raises:
+            ValueError: the code has no known bug, or two; or there is no other bug of a name.
+
+        Example:
+            >>> from attnbook.figures import Prediction
+            >>> from attnbook.practice import find_task
+            >>> code = find_task("length-mask").bugs["mask inverted"].function
+            >>> print(Prediction.bug("length-mask", code, "one key too many").right)
+            the mask is inverted: what should be visible is hidden, and what is hidden is visible.
+        """
+        found = check(task, code).bugs
+        if len(found) != 1:
+            names = [bug.name for bug in found]
+            raise ValueError(f"code must have one known bug of {task}, got {names}")
+        claims: dict[str, object] = {found[0].cause: True}
+        for bug in find_bugs(task, others):
+            claims[bug.cause] = (False, TEXT("other_bug", symptom=bug.symptom))
+        return cls.claims(TEXT("which_bug"), claims)
 
 
 def _to_text(answer: Any) -> str:  # noqa: ANN401

@@ -138,7 +138,13 @@ export interface EditorOptions {
 }
 
 export interface Editor {
-  focus(at: number): void;
+  /** Take the focus, with this text selected. */
+  focus(from: number, to: number): void;
+  indent(): void;
+  dedent(): void;
+  undo(): void;
+  /** Put a text in place of what is selected. */
+  type(text: string): void;
   replace(text: string): void;
   mark(line: number | null): void;
 }

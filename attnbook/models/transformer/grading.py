@@ -190,7 +190,7 @@ def chance(repeats: Sequence[Repeat]) -> HeadScore:
     return HeadScore(-1, -1, fmean(previous), fmean(induction))
 
 
-def knock_outs(
+def ablate_heads(
     model: Decoder, repeats: Sequence[Repeat], groups: Iterable[Sequence[Head]]
 ) -> dict[tuple[Head, ...], float]:
     """Give the accuracy without each group of heads.
@@ -200,10 +200,10 @@ def knock_outs(
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder
-        >>> from attnbook.models.transformer.grading import accuracy, knock_outs
+        >>> from attnbook.models.transformer.grading import ablate_heads, accuracy
         >>> from attnbook.models.transformer.repeats import make_repeats
         >>> model, lines = book_decoder("copying"), make_repeats(5)
-        >>> found = knock_outs(model, lines, [[(0, 1)]])
+        >>> found = ablate_heads(model, lines, [[(0, 1)]])
         >>> found[((0, 1),)] < accuracy(model, lines)
         True
     """

@@ -11,7 +11,7 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge.lists import paragraphs
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.registry import find_task
+from attnbook.practice.registry import find_bugs
 from attnbook.practice.task import Bug, Case, Solution, Task
 
 TEXT = Messages(__file__)
@@ -223,8 +223,8 @@ class Grade(Message):
         return []
 
     def _rows(self) -> list[str]:
-        if not self.share:
-            return []  # the table would be empty
+        if self.share in {0, 1}:
+            return []  # the summary says it all
         width = max(map(len, self.caught))
         heads = [TEXT("test_number", number=i) for i in range(1, len(self.tests) + 1)]
         names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]
@@ -236,7 +236,7 @@ class Grade(Message):
         return [*names, *lines]
 
     def _table(self) -> str:
-        if not self.share:
+        if self.share in {0, 1}:
             return ""
         heads = "".join(f'<th scope="col"><code>{escape(test)}</code></th>' for test in self.tests)
         rows = "".join(
@@ -265,10 +265,5 @@ def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str,
         >>> [*found.values()]
         [tensor([[[0.2500, 0.2500, 0.2500, 0.2500]]])]
     """
-    known = find_task(task).bugs
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(f"bugs of {task} are {', '.join(known)}, got {unknown[0]!r}")
-    return {
-        TEXT("cause", cause=known[name].cause): known[name].function(*arguments) for name in names
-    }
+    bugs = find_bugs(task, names)
+    return {TEXT("cause", cause=bug.cause): bug.function(*arguments) for bug in bugs}

@@ -22,11 +22,11 @@ task = Task(
     name="grouped-heads",
     statement=(
         "Write `grouped_heads(queries, keys, values)`: scaled dot-product attention in which "
-        "query heads share key heads. `queries` has shape (batch, num_query_heads, num_queries, "
-        "key_size), `keys` (batch, num_key_heads, num_keys, key_size) and `values` (batch, "
-        "num_key_heads, num_keys, value_size); num_key_heads divides num_query_heads. "
-        "Neighbouring query heads share one head of keys and values: with 6 query heads and 2 "
-        "key heads, query heads 0, 1 and 2 read key head 0, and 3, 4 and 5 read key head 1. "
+        "query heads share KV heads. `queries` has shape (batch, num_query_heads, num_queries, "
+        "key_size), `keys` (batch, num_kv_heads, num_keys, key_size) and `values` (batch, "
+        "num_kv_heads, num_keys, value_size); num_kv_heads divides num_query_heads. "
+        "Neighbouring query heads share one KV head, a head of keys and values: with 6 query "
+        "heads and 2 KV heads, query heads 0, 1 and 2 read KV head 0, and 3, 4 and 5 KV head 1. "
         "Scores are divided by √key_size. The output has shape (batch, num_query_heads, "
         "num_queries, value_size) and the dtype of `queries`."
     ),
@@ -44,10 +44,10 @@ def _inputs(batch: int, heads: Pair, numbers: Pair, sizes: Pair) -> tuple[Tensor
     return queries, keys, normal(*keys.shape[:3], sizes[1])
 
 
-task.case("six query heads and two key heads")(lambda: _inputs(5, (6, 2), (3, 7), (11, 13)))
-task.case("six query heads and three key heads")(lambda: _inputs(2, (6, 3), (5, 11), (7, 13)))
-task.case("as many key heads as query heads")(lambda: _inputs(2, (3, 3), (5, 11), (7, 13)))
-task.case("one key head for all query heads")(lambda: _inputs(2, (3, 1), (5, 11), (7, 13)))
+task.case("six query heads and two KV heads")(lambda: _inputs(5, (6, 2), (3, 7), (11, 13)))
+task.case("six query heads and three KV heads")(lambda: _inputs(2, (6, 3), (5, 11), (7, 13)))
+task.case("as many KV heads as query heads")(lambda: _inputs(2, (3, 3), (5, 11), (7, 13)))
+task.case("one KV head for all query heads")(lambda: _inputs(2, (3, 1), (5, 11), (7, 13)))
 task.case("axes of one size")(
     lambda: (normal(2, 4, 2, 2), normal(2, 2, 2, 2, seed=1), normal(2, 2, 2, 2, seed=2))
 )
@@ -59,13 +59,13 @@ task.case("half precision")(lambda: with_dtype(torch.half, *_inputs(2, (6, 3), (
 task.case("double precision")(
     lambda: with_dtype(torch.double, *_inputs(2, (6, 3), (5, 11), (7, 13)))
 )
-task.case("18 query heads, 9 key heads, 131 keys")(lambda: _inputs(1, (18, 9), (1, 131), (2, 3)))
+task.case("18 query heads, 9 KV heads, 131 keys")(lambda: _inputs(1, (18, 9), (1, 131), (2, 3)))
 
 
 attend = attention()
 
 
-@task.solution("the book's own layer lets neighbouring query heads share a key head.")
+@task.solution("the book's own layer lets neighbouring query heads share a KV head.")
 def the_package(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return attnbook.DotProductAttention(dropout=0.0)(queries, keys, values)
 
@@ -75,7 +75,7 @@ def torch_itself(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
 
 
-@task.solution("head by head: query head h reads key head h // group.")
+@task.solution("head by head: query head h reads KV head h // group.")
 def head_by_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     group = queries.shape[1] // keys.shape[1]
     read = [
@@ -94,8 +94,8 @@ def an_axis_of_groups(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return output.reshape(batch, num_query_heads, num_queries, values.shape[-1])
 
 
-@task.solution("for a key head, the queries of all heads in its group are simply more queries.")
-def more_queries_for_each_key_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+@task.solution("for a KV head, the queries of all heads in its group are simply more queries.")
+def more_queries_for_each_kv_head(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     batch, num_query_heads, num_queries, size = queries.shape
     output = attend(queries.reshape(batch, keys.shape[1], -1, size), keys, values)
     return output.reshape(batch, num_query_heads, num_queries, values.shape[-1])
@@ -148,8 +148,8 @@ def in_steps(
 
 
 task.bug(
-    "key heads tiled",
-    "`repeat` repeats the key heads as a whole: 0, 1, 0, 1, 0, 1.",
+    "KV heads tiled",
+    "`repeat` repeats the KV heads as a whole: 0, 1, 0, 1, 0, 1.",
     symptom="Weights of a trained model give nonsense here, though all shapes fit.",
     origin="onnx#7274",
     fix="use `repeat_interleave(group, dim=1)`: 0, 0, 0, 1, 1, 1, not 0, 1, 0, 1, 0, 1.",
@@ -171,26 +171,26 @@ task.bug(
 )(in_steps(share=lambda x, group: x.repeat_interleave(group, 2).reshape(len(x), -1, *x.shape[2:])))
 
 task.bug(
-    "the first key head for all",
-    "all query heads read the first key head, as if there were only that one.",
-    symptom="Key heads other than the first never learn: their gradient is 0.",
-    fix="let query head h read key head h // group.",
+    "the first KV head for all",
+    "all query heads read the first KV head, as if there were only that one.",
+    symptom="KV heads other than the first never learn: their gradient is 0.",
+    fix="let query head h read KV head h // group.",
 )(in_steps(share=lambda heads, _group: heads[:, :1]))
 
 task.bug(
-    "key heads averaged",
+    "KV heads averaged",
     "keys and values are averaged over their heads, and all query heads read the average.",
-    symptom="All key heads end up the same.",
-    fix="keep the key heads separate: each serves its own group of query heads.",
+    symptom="All KV heads end up the same.",
+    fix="keep the KV heads separate: each serves its own group of query heads.",
 )(in_steps(share=lambda heads, _group: heads.mean(dim=1, keepdim=True)))
 
 
 @task.bug(
     symptom="The numbers are correct, but they are at the wrong heads.",
-    fix="join (num_key_heads, group) in this order, the key head first.",
+    fix="join (num_kv_heads, group) in this order, the KV head first.",
 )
 def output_heads_out_of_order(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """the output's head axes are joined in the order (group, num_key_heads)."""
+    """the output's head axes are joined in the order (group, num_kv_heads)."""
     batch, num_query_heads, num_queries, size = queries.shape
     grouped = queries.reshape(batch, keys.shape[1], -1, num_queries, size)
     output = attend(grouped, keys[:, :, None], values[:, :, None])

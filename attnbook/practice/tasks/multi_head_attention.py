@@ -325,7 +325,7 @@ task.bug(
     "split and merged by reshapes",
     "heads are split by one reshape and merged by another, and nothing is ever swapped.",
     symptom="It trains, but each head attends only within its own part of the positions.",
-    origin="hyunwoongko/transformer#15",
+    origin="hyunwoongko/transformer#4",
     fix="swap positions and heads with `transpose(1, 2)`, after the first reshape and before "
     "the last one.",
 )(

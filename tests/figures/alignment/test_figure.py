@@ -26,6 +26,7 @@ from tests.figures.alignment.cases import (
     untrained,
 )
 from tests.figures.attention.cases import traits
+from tools import BUDGETS
 
 each_case = pytest.mark.parametrize("case", CASES)
 
@@ -86,7 +87,10 @@ def test_it_runs_on_a_gpu():
 
 
 def test_the_state_of_a_chapter_is_small():
-    assert len(json.dumps(traits(cached_figure("book")))) < 80_000
+    assert (
+        len(json.dumps(traits(cached_figure("book"))))
+        < BUDGETS["kilobytes"]["traits"]["alignment"] * 1000
+    )
 
 
 def test_another_date_keeps_the_step_if_it_has_one():

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from playwright.sync_api import TimeoutError, expect  # noqa: A004 - Playwright's own
+from playwright.sync_api import Route, TimeoutError, expect  # noqa: A004 - Playwright's own
 
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
@@ -25,9 +25,9 @@ from tests.tools.site.site_checks import (
     change_view,
     watched,
 )
+from tools import BUDGETS
 
 SOFTMAX, MASKED = LIST_TASKS["softmax-by-hand"], LIST_TASKS["masked-softmax-by-hand"]
-LATE_KB = 350  # editor and Python together, each packed by gzip -6
 STEPS, ALL_STEPS = 16, 5000  # random actions of a reader
 WRONG = as_typed(SOFTMAX, SOFTMAX.bugs["never divided"].function)
 RIGHT = as_typed(SOFTMAX, SOFTMAX.reference)
@@ -146,15 +146,31 @@ def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser
     live = built.html / "_static" / "live"
     files = [(live / name).read_bytes() for name in ("editor.js", "python.js")]
     packed = [len(gzip.compress(data, 6)) for data in files]
-    assert sum(packed) < LATE_KB * 1000, packed
+    assert sum(packed) < BUDGETS["kilobytes"]["editor_and_python"] * 1000, packed
     assert "at-touch" not in built.read("none")
+
+
+# Whether an element comes after the one with the focus.
+IS_AFTER = """element => Boolean(document.activeElement.compareDocumentPosition(element) &
+    Node.DOCUMENT_POSITION_FOLLOWING) && document.activeElement !== document.body"""
 
 
 def test_a_task_can_be_solved_with_the_keyboard_only(browser, over_http):
     with tasks(browser, over_http) as (tab, figure):
+        editor, run_button = figure.locator(".cm-content"), figure.get_by_role("button", name="Run")
         figure.locator("textarea").focus()
-        expect(figure.locator(".cm-content")).to_be_focused()
+        expect(editor).to_be_focused()
         keys = tab.keyboard
+        before = editor.inner_text()
+        keys.press("Tab")  # who passes changes nothing, in both directions
+        expect(run_button).to_be_focused()
+        keys.press("Shift+Tab")
+        expect(editor).to_be_focused()
+        keys.press("Escape")  # on, where the reader was going
+        assert run_button.evaluate(IS_AFTER)
+        keys.press("Tab")
+        expect(editor).to_be_focused()
+        assert editor.inner_text() == before
         keys.press("ControlOrMeta+a")
         keys.type("def softmax(scores):\n")  # the editor indents
         keys.type("return scores  # /")  # no key of the book's own
@@ -162,7 +178,7 @@ def test_a_task_can_be_solved_with_the_keyboard_only(browser, over_http):
         assert figure.locator(".cm-line").all_inner_texts()[1] == "        return scores  # /"
         keys.press("Shift+Tab")
         keys.press("Escape")
-        expect(figure.get_by_role("button", name="Run")).to_be_focused()
+        expect(run_button).to_be_focused()
         keys.press("Enter")
         expect(verdict(figure)).to_contain_text("3 of 3 numbers are wrong")
         keys.press("Tab")
@@ -172,15 +188,43 @@ def test_a_task_can_be_solved_with_the_keyboard_only(browser, over_http):
         expect(figure.locator(".cm-content")).to_be_focused()
 
 
+SET = """(field, text) => {
+    field.value = text;
+    field.dispatchEvent(new Event("input"));
+}"""
+# A phone whose keyboard leaves 340 px.
+KEYBOARD = """Object.defineProperty(window, "visualViewport", {
+    value: Object.assign(new EventTarget(), { height: 340, width: innerWidth, offsetTop: 0 }) })"""
+
+
 def test_a_task_can_be_solved_by_touch_on_a_phone(browser, over_http):
-    with tasks(browser, over_http, NARROW, has_touch=True, is_mobile=True) as (tab, figure):
-        figure.locator("textarea").tap()
+    phone = {"has_touch": True, "is_mobile": True}
+    with tasks(browser, over_http, NARROW, KEYBOARD, **phone) as (tab, figure):
+        assert "Ctrl" not in figure.inner_text()
+        plain, numbered = figure.locator("textarea"), figure.locator(".numbered")
+        plain.evaluate(SET, f"a = 1  # {'word ' * 40}\nb = 2")
+        heights = [each.bounding_box()["height"] for each in (plain, numbered)]
+        assert heights[0] == pytest.approx(heights[1], abs=1)
+        assert figure.locator(".numbered > span").count() == 2
+        plain.tap()
+        expect(figure.locator(".cm-content")).to_be_focused()
+        keys = figure.get_by_role("toolbar", name="Keys for code")
+        boxes = [key.bounding_box() for key in keys.get_by_role("button").all()]
+        assert min(min(box["width"], box["height"]) for box in boxes) >= 24
+        assert max(box["y"] + box["height"] for box in boxes) <= 340
+        assert max(box["x"] + box["width"] for box in boxes) <= tab.evaluate("innerWidth")
+        tab.keyboard.press("ControlOrMeta+a")
+        for name in ("(", "_", ")", "Indent", "Undo"):
+            keys.get_by_role("button", name=name, exact=True).tap()
+        expect(figure.locator(".cm-content")).to_be_focused()
+        assert figure.locator(".cm-content").inner_text().strip() == "(_)"
         expect(figure.locator(".cm-content")).to_be_focused()
         assert figure.locator(".cm-content").evaluate("e => getComputedStyle(e).fontSize") == "16px"
         tab.keyboard.press("ControlOrMeta+a")
         tab.keyboard.insert_text(WRONG)
-        figure.get_by_role("button", name="Run").tap()
+        keys.get_by_role("button", name="Run").tap()
         expect(verdict(figure)).to_contain_text("not divided by their sum")
+        expect(keys).to_be_hidden()
 
 
 ENDLESS = "def softmax(scores):\n    while True:\n        pass\n"
@@ -198,12 +242,18 @@ def test_endless_code_is_stopped_by_a_limit_or_by_the_reader(shared):
     assert printed.rstrip().endswith("… and more")
     assert len(printed) < 6000
     run(figure, RIGHT, "✓ softmax-by-hand: right.")
+    run(figure, "print('x' * 4000)\nprint('after')\nsoftmax = max\n", "✗")
+    assert figure.locator(".printed").inner_text().endswith("xxx …\nafter\n")
     write(figure, ENDLESS)
     press(figure, "Run")
     figure.get_by_role("button", name="Stop").press("Enter")
     expect(verdict(figure)).to_have_text("Stopped.")
     expect(figure.get_by_role("button", name="Run")).to_be_focused()
     expect(figure.get_by_role("button", name="Stop")).to_be_hidden()
+    press(figure, "Run")
+    press(figure, "Start again")  # what it says stays when the run ends
+    expect(figure.get_by_role("button", name="Stop")).to_be_hidden()
+    expect(verdict(figure)).to_contain_text("Started again.")
 
 
 def test_an_error_marks_its_line_until_the_next_change(shared):
@@ -216,6 +266,18 @@ def test_an_error_marks_its_line_until_the_next_change(shared):
     expect(figure.locator(".cm-line.marked")).to_have_count(0)
     run(figure, "def softmax(scores):\n    return scores[7]\n", "Line 2. It raises IndexError")
     expect(figure.locator(".cm-line.marked")).to_have_text("    return scores[7]")
+
+
+def test_what_is_selected_before_the_editor_arrives_stays_selected(browser, over_http):
+    with tasks(browser, over_http) as (tab, figure):
+        delayed: list[Route] = []
+        tab.route("**/editor.js*", lambda route: delayed.append(route))  # noqa: PLW0108 - a function
+        with tab.expect_request("**/editor.js*"):
+            figure.locator("textarea").press("ControlOrMeta+a")
+        delayed[0].continue_()
+        expect(figure.locator(".cm-content")).to_be_focused()
+        tab.keyboard.insert_text("# new")
+        assert figure.locator(".cm-content").inner_text().strip() == "# new"
 
 
 def test_code_and_what_start_again_replaces_survive_a_reload(browser, over_http):

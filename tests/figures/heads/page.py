@@ -140,5 +140,4 @@ ROOM = Room(
         },
         "one layer": {"name": "copying-one-layer", "text": "abcabcabc", "focus": (0, 1)},
     },
-    first_load=21_000,
 )

@@ -27,6 +27,7 @@ from tests.figures.heads.page import (
 )
 from tests.figures.shared.trained import show_with_model
 from tests.tools.site.site_checks import NARROW
+from tools import BUDGETS
 from tools.models.decoders import lines
 
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -155,7 +156,7 @@ def test_on_a_phone_the_map_and_the_stages_are_shown_one_at_a_time(show):
         expect(hidden).to_be_hidden()
         for layer, head in [[0, 0], [0, 1]]:
             remove_box(figure, layer, head).set_checked(name == "Stages")
-            assert figure.bounding_box()["height"] <= 740
+            assert figure.bounding_box()["height"] <= BUDGETS["figure"]["height"]
     figure = show("of the chapter").figure
     expect(figure.locator(".bands .stage-name b")).to_have_text(STAGES)
     for part in (".heads-large", ".bands"):

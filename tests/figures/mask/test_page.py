@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from contextlib import contextmanager
 from random import Random
 
@@ -17,9 +16,9 @@ from tests.figures.mask.cases import execute_snippet, page_rules
 from tests.figures.shared.page import DENY, notebook, open_in_book, reading, slider
 from tests.masking.mask_rules import JOINS
 from tests.tools.site.live_pages import book
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, WIDE, packed_size
+from tools import BUDGETS
 
-FIRST_LOAD = 23_000  # bytes of the module and its style, packed by gzip -6
 NO_CLIPBOARD = """Object.defineProperty(
     navigator, 'clipboard', { value: undefined, configurable: true })"""
 UNFOLD = "figure => figure.querySelectorAll('details').forEach(fold => { fold.open = true })"
@@ -356,7 +355,7 @@ def test_python_is_loaded_when_a_rule_is_written_and_the_rest_works_without_it(b
 
 def test_the_first_load_is_small(built):
     [module] = [file for file in built.modules if b"mask-verdict" in file.read_bytes()]
-    assert len(gzip.compress(module.read_bytes(), 6)) < FIRST_LOAD
+    assert packed_size(module) < BUDGETS["kilobytes"]["first_load"]["mask"] * 1000
 
 
 def test_in_a_notebook_the_kernel_evaluates_the_rule(show):

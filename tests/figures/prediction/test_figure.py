@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from attnbook.figures import Prediction
+from attnbook.practice import find_task
 from tests.figures.prediction.cases import HALF, choice, number, numbers
 
 SAME = "each wrong answer must differ, got"
@@ -61,6 +62,36 @@ def test_a_claim_may_be_a_tensors_truth():
     claims = {"grow": weights[0] > weights[1], "shrink": (weights[0] < 0.5, "The first grows.")}
     figure = Prediction.claims("The weights …", claims)
     assert (figure.right, figure.wrong_answers) == ("grow", [["shrink", "The first grows."]])
+
+
+BUGS = find_task("length-mask").bugs
+INVERTED, SHIFTED = BUGS["mask inverted"], BUGS["one key too many"]
+
+
+def test_the_checker_finds_the_right_bug_and_users_reports_explain_the_others():
+    figure = Prediction.bug("length-mask", INVERTED.function, SHIFTED.name)
+    assert figure.right == INVERTED.cause
+    report = f"With that bug, a user would report: {SHIFTED.symptom}"
+    assert figure.wrong_answers == [[SHIFTED.cause, report]]
+
+
+@pytest.mark.parametrize(
+    ("code", "other", "message"),
+    [
+        (
+            find_task("length-mask").reference,
+            SHIFTED.name,
+            "one known bug of length-mask, got \\[\\]",
+        ),
+        (INVERTED.function, INVERTED.name, "claims must be True for the one that holds"),
+        (INVERTED.function, "no bug", "bugs of length-mask are .*, got 'no bug'"),
+    ],
+)
+def test_code_without_one_known_bug_and_choices_that_are_no_other_bug_are_refused(
+    code, other, message
+):
+    with pytest.raises(ValueError, match=message):
+        Prediction.bug("length-mask", code, other)
 
 
 def test_the_text_has_every_number():

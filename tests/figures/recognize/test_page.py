@@ -15,7 +15,7 @@ from tests.practice.test_recognition import as_tensor, right
 from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, axe_findings, change_view
 
-BUG = next(bug for bug in data_of("grouped-heads")["bugs"] if bug["name"] == "key heads tiled")
+BUG = next(bug for bug in data_of("grouped-heads")["bugs"] if bug["name"] == "KV heads tiled")
 
 
 @pytest.fixture(scope="module")

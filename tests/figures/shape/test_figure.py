@@ -11,6 +11,7 @@ from attnbook.figures import ShapeFigure
 from attnbook.figures.shape.number_origins import flatten_numbers
 from attnbook.tracing import trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
+from tools import BUDGETS
 
 each_case = pytest.mark.parametrize("name", CASES)
 
@@ -64,7 +65,7 @@ def test_a_remark_of_the_trace_is_shown():
 
 
 def test_the_state_of_a_chapter_is_small():
-    assert len(json.dumps(state_of("heads"))) < 60_000
+    assert len(json.dumps(state_of("heads"))) < BUDGETS["kilobytes"]["traits"]["shape"] * 1000
 
 
 def test_heads_are_the_numbers_of_the_vectors_moved():

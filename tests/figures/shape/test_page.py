@@ -16,6 +16,7 @@ from attnbook.tracing import Trace
 from tests.figures.shape.cases import CASES, state_of, trace_case
 from tests.figures.shared.page import reading, slider
 from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE
+from tools import BUDGETS
 
 READ = reading("""
     step: Number(figure.querySelector('input[type=range]').value),
@@ -289,6 +290,7 @@ def test_each_product_shows_its_factors_and_other_steps_show_none(show):
 def test_on_a_phone_every_step_fits_and_a_product_has_two_tabs(show):
     _, figure, _, state = show("heads", 15, NARROW)
     tensor, product = figure.locator(".tensors"), figure.locator(".product")
+    most = BUDGETS["figure"]["height"] - 80  # a longer action, of three lines
     seen = []
     for name in ("row and column", "tensor"):
         seen.append((tensor.is_visible(), product.is_visible()))
@@ -296,4 +298,4 @@ def test_on_a_phone_every_step_fits_and_a_product_has_two_tabs(show):
     assert seen == [(True, False), (False, True)]
     for index in range(0, len(state["steps"]), 4):
         slider(figure, "step").fill(str(index))
-        assert figure.bounding_box()["height"] < 740 - 80, index  # a longer action, of three lines
+        assert figure.bounding_box()["height"] < most, index

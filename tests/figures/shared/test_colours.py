@@ -12,9 +12,10 @@ from matplotlib.colors import to_hex
 from attnbook import figures
 from attnbook.colors import DARK, LIGHT, css_variables, mix
 from attnbook.colors import KEYS as KEY_COLORS
-from attnbook.display import BLUE, WEIGHTS
+from attnbook.display import BLUE
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
 from tools.pictures import svg_shapes
+from tools.site.publish.cards import WEIGHTS
 
 PAGES = {"light": LIGHT_PAGE, "dark": DARK_PAGE}
 KEYS = [f"--key-{i}" for i in range(8)]

@@ -10,10 +10,9 @@ import traitlets
 from attnbook.figures.shared.base import FOLDER, Figure, module, stylesheet
 from tests.figures.shared.page import layout_problems
 from tests.tools.pictures.test_draw import written
-from tools import ROOT
 
-PAGE = (ROOT / "FIGURES.md").read_text("utf-8")
-FILES = set(re.findall(r"\(attnbook/figures/shared/(\w+\.js)\)", PAGE))
+PAGE = (FOLDER / "README.md").read_text("utf-8")
+FILES = set(re.findall(r"\(shared/(\w+\.js)\)", PAGE))
 
 
 def test_the_page_and_its_picture_name_the_same_files_and_all_of_them_exist():

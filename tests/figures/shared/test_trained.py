@@ -17,11 +17,11 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
+from tools import BUDGETS
 from tools.site.figures.lazy_scripts import packers, registration, write_models
 
-# Bytes of the weights' script, and of the traits that a page stores, packed by gzip -6.
-LIMITS = {HeadsFigure: (300_000, 6000), TranslatorFigure: (250_000, 3000)}
-each_kind = pytest.mark.parametrize("kind", LIMITS)
+MOST = BUDGETS["kilobytes"]
+each_kind = pytest.mark.parametrize("kind", [HeadsFigure, TranslatorFigure])
 
 
 def packed_size(text):
@@ -35,13 +35,13 @@ def test_a_notebook_requests_the_weights_and_no_page_stores_them(kind):
     figure.set_state({"wanted": True})  # as a page does
     assert figure.weights == packers()[figure.name]()
     assert kind().weights == {}
-    assert packed_size(json.dumps(traits(kind()))) < LIMITS[kind][1]
+    assert packed_size(json.dumps(traits(kind()))) < MOST["traits"][figure.kind] * 1000
 
 
 @each_kind
 def test_the_weights_are_small(kind):
-    name = kind().name
-    assert packed_size(registration(name, packers()[name]())) < LIMITS[kind][0]
+    name, most = kind().name, MOST["weights"][kind().kind] * 1000
+    assert packed_size(registration(name, packers()[name]())) < most
 
 
 LETTERS = Vocabulary("ab")

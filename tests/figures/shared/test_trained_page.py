@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 
 import pytest
@@ -18,7 +17,8 @@ from tests.figures.shared.trained import (
 )
 from tests.figures.translator import page as translator
 from tests.tools.site.live_pages import book, page
-from tests.tools.site.site_checks import WIDE, axe_findings, watched
+from tests.tools.site.site_checks import WIDE, axe_findings, packed_size, watched
+from tools import BUDGETS
 
 ROOMS = {"heads": heads.ROOM, "translator": translator.ROOM}
 
@@ -198,6 +198,6 @@ def test_the_first_load_is_small_and_only_pages_with_the_figure_name_its_weights
     figure = room.make()
     field = f"{figure.kind}-field".encode()
     [module] = [file for file in built.modules if field in file.read_bytes()]
-    assert len(gzip.compress(module.read_bytes(), 6)) < room.first_load
+    assert packed_size(module) < BUDGETS["kilobytes"]["first_load"][kind] * 1000
     assert "at-touch" not in built.read("none")
     assert f'data-attnbook-late="{figure.name}"' in built.read(kind)

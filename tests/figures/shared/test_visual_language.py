@@ -16,10 +16,11 @@ from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.shared.page import FRAMES, TOO_WIDE, harness, open_figure, open_in_book
 from tests.figures.shared.test_every_figure import EXAMPLES
+from tools import BUDGETS
 from tools.site.figures.gallery import gallery
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
-MOST_HIGH, MOST_GAP = 740, 24  # px on a phone
+MOST_HIGH, MOST_GAP = BUDGETS["figure"]["height"], BUDGETS["figure"]["gap"]
 SUMMARIES = {"Show numbers", "More controls", "Code"}
 OLD_WORDS = ("looks at", "look at", "take away", "taken away", "Point at")
 

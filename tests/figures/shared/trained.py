@@ -37,7 +37,6 @@ class Room:
     ink: str  # a part that is grey while the text cannot be read
     changed: dict[str, Any]  # arguments that change the model's output
     cases: dict[str, dict[str, Any]]  # arguments, by name
-    first_load: int  # bytes of the module and its style, packed by gzip -6
 
 
 def open_more_controls(figure: Locator) -> None:

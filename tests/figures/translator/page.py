@@ -123,5 +123,4 @@ ROOM = Room(
         "no date": {"text": NO_DATE},
         "other model": {"name": "small"},
     },
-    first_load=19_000,
 )

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.grading import (
+    ablate_heads,
     accuracy,
     chance,
     induction_score,
-    knock_outs,
     previous_score,
     score_heads,
 )
@@ -100,10 +100,10 @@ def test_chance_is_a_head_with_equal_weights():
     assert found.induction == pytest.approx(1 / 3)
 
 
-def test_knock_outs_are_accuracies_without_the_heads():
+def test_an_ablation_gives_the_accuracy_without_the_heads():
     model, lines = book_decoder("copying"), make_repeats(20, seed=5)
     groups = [[(0, 1)], [(1, 0), (1, 1)]]
-    found = knock_outs(model, lines, groups)
+    found = ablate_heads(model, lines, groups)
     for group in groups:
         with without_heads(model, group):
             assert found[tuple(group)] == accuracy(model, lines)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tools import BUDGETS
 from tools.bench import layers, measure, plot, results
 from tools.bench.layers import KEEP_MEMORY, exponent, exponents
 
@@ -166,7 +167,7 @@ def test_rows_of_the_book_are_printed_next_to_those_measured_here():
 def test_the_stored_points_are_small_and_complete():
     text = results.MEASURED.read_text("utf-8")
     by_processor = json.loads(text)["processors"]
-    assert len(text) < 30_000 * len(by_processor)
+    assert len(text) < BUDGETS["kilobytes"]["measured"] * 1000 * len(by_processor)
     for processor, layer, mode in product(by_processor, ("additive", "dot"), layers.MODES):
         points = by_processor[processor]["points"]
         own = [p for p in points if (p["layer"], p["mode"]) == (layer, mode)]

@@ -7,8 +7,8 @@ import sys
 
 import nbformat
 import pytest
-import torch
 
+from tests.conftest import needs_cuda
 from tools import ROOT
 from tools.book import notebooks
 
@@ -119,10 +119,12 @@ def test_cells_with_random_ids_are_named_after_their_chapter_and_others_stay():
 
 @pytest.mark.slow
 def test_an_execution_stores_outputs_and_a_failed_one_changes_nothing(tmp_path):
-    path = book_with(tmp_path, code("sum([1, 2])"), code("print('x')"))
+    unfinished = code("print('✗')", metadata=tagged("to-write"))
+    path = book_with(tmp_path, code("sum([1, 2])"), code("print('x')"), unfinished)
     notebooks.execute(path)
     once = path.read_bytes()
     assert b'"3"' in once
+    assert notebooks.read(path).cells[2].outputs == []
 
     path.write_bytes(once.replace(b"sum([1, 2])", b"1 / 0"))
     before = path.read_bytes()
@@ -131,10 +133,13 @@ def test_an_execution_stores_outputs_and_a_failed_one_changes_nothing(tmp_path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.few(100)  # all
 @pytest.mark.slow
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
-def test_each_chapter_uses_the_gpu():
-    assert all(notebooks.works_on(path, "cuda") for path in notebooks.chapters())
+@needs_cuda
+@pytest.mark.parametrize("path", notebooks.chapters(), ids=lambda path: path.stem)
+def test_a_chapter_uses_a_gpu_and_gives_what_it_stores(path):
+    assert notebooks.works_on(path, "cuda")
+    assert notebooks.compare([path], "cuda") == 0
 
 
 def test_an_unknown_chapter_is_refused_with_those_that_exist(monkeypatch, capsys):
@@ -160,7 +165,8 @@ def test_a_wrong_digit_and_a_layer_that_runs_other_lines_than_the_book_shows_fai
     calls = [CALL.format(layer=layer, size=size) for size in (9, 300) for layer in LAYERS]
     cells = [code(call, outputs=[stream("1\n")]) for call in calls]
     wrong = code("print(0.3333)", outputs=[stream("0.3334\n")])
-    assert notebooks.compare_as_shown([book_with(tmp_path, wrong, *cells)]) == 1
+    unfinished = code("print('✗')", metadata=tagged("to-write"))
+    assert notebooks.compare_as_shown([book_with(tmp_path, wrong, *cells, unfinished)]) == 1
     pattern = r"^FAILED .*chapters/second\.ipynb::Cell (\d)"
     failed = re.findall(pattern, capfd.readouterr().out, re.MULTILINE)
     assert sorted(failed) == ["0", "3", "4"]

@@ -15,14 +15,14 @@ from tests.tools.site.chapter.test_answers import whole
 from tools import ROOT
 from tools.book.build import main
 from tools.book.notebooks import read
-from tools.book.state import QUESTIONS, Workshop
+from tools.book.state import QUESTIONS, BuildFolder
 from tools.book.without_answers import prepare, remove_answers, remove_folds
 
 
 @contextmanager
-def cached(workshop):
+def cached(folder):
     """The stored executions of a book."""
-    cache = get_cache(workshop.executions)
+    cache = get_cache(folder.executions)
     yield cache
     cache.db.dispose()
 
@@ -44,13 +44,13 @@ def test_the_outputs_are_those_of_the_whole_chapter_and_are_found_without_a_run(
     for cell in cells:
         cell.metadata.setdefault("tags", [])
     nbformat.write(v4.new_notebook(cells=cells), path)
-    workshop = Workshop(tmp_path, QUESTIONS)
-    with cached(Workshop(tmp_path)) as cache:
+    folder = BuildFolder(tmp_path, QUESTIONS)
+    with cached(BuildFolder(tmp_path)) as cache:
         cache.cache_notebook_file(path, check_validity=False)
-    prepare(workshop)
+    prepare(folder)
 
-    written = read(workshop.source / "chapters" / "first.ipynb")
-    with cached(workshop) as cache:
+    written = read(folder.source / "chapters" / "first.ipynb")
+    with cached(folder) as cache:
         _, found = cache.merge_match_into_notebook(written)
     assert "worked-answer" not in str(found)
     outputs = [cell.outputs for cell in read(path).cells if cell.get("outputs")]

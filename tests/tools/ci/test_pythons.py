@@ -34,9 +34,9 @@ def row(series, *cells):
 
 
 def test_what_is_promised_is_what_the_workflow_tests_and_the_makefile_takes():
-    assert pythons.promised() == ["3.11", "3.12", "3.13"]
+    assert pythons.promised_versions() == ["3.11", "3.12", "3.13"]
     workflow = (ROOT / ".github/workflows/test.yml").read_text()
-    assert f"python: {pythons.promised()}".replace("'", '"') in workflow
+    assert f"python: {pythons.promised_versions()}".replace("'", '"') in workflow
     assert "(3, 11) <= sys.version_info[:2] <= (3, 13)" in (ROOT / "Makefile").read_text()
 
 

@@ -31,21 +31,21 @@ def program(name, text, after=""):
 
 def test_a_part_begins_when_the_one_before_it_has_passed(logs, capsys):
     read = f"print(open({str(logs / 'book-exit-code')!r}).read())"
-    book, chapters = program("book", "print('built')"), program("chapters", read, "book")
-    assert run([chapters, book], workers=2) == 0
+    book, copies = program("book", "print('built')"), program("copies", read, "book")
+    assert run([copies, book], workers=2) == 0
     output = capsys.readouterr().out
     assert "book passed in 0:00: built" in output
-    assert "chapters passed in 0:00: 0" in output
+    assert "copies passed in 0:00: 0" in output
 
 
 def test_a_part_that_waits_for_a_failing_part_is_not_run_and_fails_too(capsys):
     book = program("book", "print('a warning'); raise SystemExit(3)")
-    assert run([book, program("chapters", "print('never')", "book")], workers=2) == 2
+    assert run([book, program("copies", "print('never')", "book")], workers=2) == 2
     output = capsys.readouterr().out
     assert "--- book failed after 0:00:\na warning\n---" in output
     assert "never" not in output
-    assert "\nchapters  not run " in output
-    assert "  make book\n  make nbval" in output
+    assert "\ncopies    not run " in output
+    assert "  make book\n  make colab-test" in output
 
 
 def test_each_failed_test_gets_the_command_that_runs_only_it(logs):

@@ -38,7 +38,7 @@ CELLS = [
     code("print(4)", ANSWER, outputs=STREAM),
     code("print(5)", outputs=STREAM),
     v4.new_markdown_cell("## Practice\n\n**1.** Why?"),
-    code("def my_sum(): ...", TO_WRITE, outputs=STREAM),
+    code("def my_sum(): ...", TO_WRITE),
     v4.new_markdown_cell(":::{dropdown} Answer\nBecause.\n:::", metadata={"tags": [ANSWER]}),
     code("print(6)", ANSWER, outputs=STREAM),
 ]
@@ -126,7 +126,6 @@ DAMAGES = {
     "dropped": (lambda cells: cells.pop(ADDED + 3), "order"),
     "other code": (changing("print(5)", source="1"), "other code"),
     "other outputs": (changing("print(5)", outputs=[]), "other outputs"),
-    "verdict": (changing("def my_", outputs=STREAM), "nobody has written"),
     "other text": (changing("# One", source="# Other"), "lost words"),
     "stored prediction": (changing("# @title", outputs=STREAM), "its answer at once"),
     "open answer": (changing("<details>", source="<summary>Answer"), "its answer at once"),

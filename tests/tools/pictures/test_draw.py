@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tools import ROOT
+from tools import BUDGETS, ROOT
 from tools.pictures import draw
 from tools.pictures.arithmetic import format_number
 
@@ -151,7 +151,7 @@ def test_a_picture_has_a_title_and_a_description_with_its_numbers(name):
 @each_picture
 def test_a_picture_is_small_and_needs_no_other_file(name):
     text = (ROOT / "img" / f"{name}.svg").read_text(encoding="utf-8")
-    assert len(text.encode()) < 20_000
+    assert len(text.encode()) < BUDGETS["kilobytes"]["picture"] * 1000
     assert re.findall(r"https?://[^\"]+", text) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"href|<script|<style|<image|@import|@font-face|\son\w+=", text)
     assert set(re.findall(r"url\(([^)]*)\)", text)) <= {"#hatch"}

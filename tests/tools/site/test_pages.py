@@ -26,9 +26,9 @@ from tests.tools.site.site_checks import (
     packed_size,
 )
 from tests.tools.site.term_links import EACH_OUTSIDE, MEANINGS, links, links_with_wrong_meaning
+from tools import BUDGETS
 
-KILOBYTES, REQUESTS, ELEMENTS = 350, 40, 20_000
-PRINTED = 32  # sheets of a chapter with many figures
+MOST = BUDGETS["page"]
 # What a page names and loads at once; style sheets name the fonts.
 LOADED = re.compile(
     r'<(?:script|img)\b(?![^>]*data-attnbook-late)[^>]*\ssrc="([^"]*)"'
@@ -75,20 +75,20 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     first, second = JUDGED[::-1] if PAGES.index(name) % 2 else JUDGED
     with opened(browser, f"{home}{name}.html", *first) as (page, record):
         loaded = {*record.requests}
-        assert 100 < page.locator("*").count() <= ELEMENTS
+        assert 100 < page.locator("*").count() <= MOST["elements"]
         check_view(page, name, *first)
         if request.config.getoption("--full"):
             assert axe_findings(page, OF_LOOK) == []
         assert record.complaints + record.failures + record.foreign(home) == []
-    assert len(loaded) <= REQUESTS
+    assert len(loaded) <= MOST["requests"]
     size = packed_load(site, home, loaded)
     largest = sorted(((packed_load(site, home, [url]), url) for url in loaded), reverse=True)[:5]
-    assert size <= KILOBYTES * 1000, (size, largest)
-    # Only a page that needs them loads the scripts of terms and of excerpts.
+    assert size <= MOST["kilobytes"] * 1000, (size, largest)
+    # Only a page that needs them loads the scripts of terms and of the search.
     requests = " ".join(record.requests)
     html = (site / f"{name}.html").read_text("utf-8")
     assert requests.count("/terms.js") == bool(links(html))
-    assert requests.count("/excerpts.js") == (name == "search")
+    assert requests.count("/search/places.js") == (name == "search")
 
     with opened(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
         check_view(page, name, *second)
@@ -129,9 +129,9 @@ def test_what_every_page_names_is_its_own_and_light(site, texts):
         named = {(src or href).partition("?")[0] for src, href in LOADED.findall(html)}
         assert [address for address in named if ":" in address] == []
         files = {Path(normpath(page.parent / address)) for address in named} | {page}
-        assert 10 < len(files) <= REQUESTS, name
+        assert 10 < len(files) <= MOST["requests"], name
         sizes[name] = sum(map(packed_size, files))
-    assert {name: size for name, size in sizes.items() if size > KILOBYTES * 1000} == {}
+    assert {name: size for name, size in sizes.items() if size > MOST["kilobytes"] * 1000} == {}
 
 
 def test_terms_have_the_meanings_of_the_glossary_and_pictures_have_their_sizes(
@@ -198,7 +198,7 @@ def test_each_reference_to_a_formula_has_the_number_of_that_formula(texts):
 @pytest.mark.weekly
 def test_a_printed_chapter_is_short(browser, home):
     with opened(browser, f"{home}chapters/masked-softmax.html") as (page, _):
-        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= PRINTED
+        assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= MOST["sheets"]
 
 
 def test_without_scripts_paper_shows_the_text_alone(browser, home):

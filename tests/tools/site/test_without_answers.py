@@ -13,15 +13,15 @@ import pytest
 
 from tests.tools.site.worked_answers import answers, find_answers
 from tools import ROOT
-from tools.book.state import QUESTIONS, Workshop
+from tools.book.state import QUESTIONS, BuildFolder
 
 # Its own process, as `make book` has; the whole book, whose outputs it shows, is there already.
 BUILD = """
 import sys
 from tools import ROOT
 from tools.book.build import build
-from tools.book.state import QUESTIONS, Workshop
-sys.exit(build(Workshop(ROOT, QUESTIONS), book_answers=False))
+from tools.book.state import QUESTIONS, BuildFolder
+sys.exit(build(BuildFolder(ROOT, QUESTIONS), book_answers=False))
 """
 GITHUB = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "ada/a-fork"}
 # Answers with no word that is not elsewhere in the chapter, too.
@@ -35,7 +35,7 @@ def class_site(site):  # noqa: ARG001 - the whole book must be built
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
-    return Workshop(ROOT, QUESTIONS).html
+    return BuildFolder(ROOT, QUESTIONS).html
 
 
 @pytest.mark.weekly

@@ -70,12 +70,11 @@ def with_loading(script: Any) -> Any:  # noqa: ANN401 - as above
     return type(script)(script.filename, priority=script.priority, **attributes)
 
 
-def choose_files(context: dict[str, Any], page: str) -> None:
+def choose_files(context: dict[str, Any]) -> None:
     """Leave a page the scripts that have something to do, and one style sheet."""
     body = context.get("body", "")
     scripts = [script for script in context["script_files"] if not is_idle(script, body)]
-    # The template of the search page loads all its scripts.
-    context["script_files"] = scripts if page == "search" else [with_loading(s) for s in scripts]
+    context["script_files"] = [with_loading(script) for script in scripts]
     context["css_files"] = [file for file in context["css_files"] if not is_bundled(file)]
     context["book_styles"] = BUNDLE  # its version is known at the end, see finish.py
 

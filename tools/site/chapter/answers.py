@@ -17,13 +17,13 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx_design.shared import create_component, is_component
 
+from tools import BUDGETS
 from tools.book.cells import PREDICT, Answer, answers, cell_of, unanswered
 from tools.book.notebooks import read
 from tools.site import TEXT
 from tools.site.page_tree import cells, nb_elements, start_of_question, tags_of
 
 CARD = "attnbook-card"
-MOST_HIDDEN = 3  # on a page: with more, it reads like an exam
 SWITCH = (
     '<p class="attnbook-all-answers">'
     f'<button type="button" aria-pressed="false">{TEXT("show_all_answers")}</button></p>'
@@ -101,8 +101,8 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
         found = list(answers(chapter))
         for cell in unanswered(chapter):
             logger.warning("cell %s asks, and no cell after it answers", cell, location=page)
-        if sum(answer.hidden for answer in found) > MOST_HIDDEN:
-            logger.warning("a page has at most %s hidden answers", MOST_HIDDEN, location=page)
+        if sum(answer.hidden for answer in found) > (most := BUDGETS["page"]["hidden_answers"]):
+            logger.warning("a page has at most %s hidden answers", most, location=page)
         for answer in found:
             if not fold_answer(tree, answer):
                 start = answer.cells.start

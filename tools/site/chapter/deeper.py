@@ -18,6 +18,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from tools import BUDGETS
 from tools.book.state import REPORT
 from tools.site import TEXT
 from tools.site.chapter.minutes import Parts, parts_of
@@ -25,18 +26,7 @@ from tools.site.page_tree import Divider, first_section, root_of
 from tools.table_of_contents import pages, short_path
 
 ANCHOR = "deeper"
-# The limits of a core, and those of single chapters.
-CORE_WORDS = 900
-OTHER_CORE_WORDS = {
-    "queries-keys-values": 800,
-    "scoring-functions": 800,
-    "scaled-dot-product-attention": 800,
-    "multi-head-attention": 600,
-    "self-attention": 600,
-}
-PREDICTIONS, EDITORS, LINES = 2, 1, 15
-OTHER_EDITORS = {"attention-from-nothing": 2}  # its second has a bug to find
-PATH_WORDS, PATH_MINUTES = 6000, 95
+CORE, PATH = BUDGETS["core"], BUDGETS["path"]
 MORE = TEXT("more_about_this")  # the text of the only links from a core into a deeper half
 
 ONWARD = TEXT.group("onward")
@@ -92,22 +82,23 @@ def place_divider(app: Sphinx, tree: nodes.document) -> None:
 
 def word_limit(page: str) -> int:
     """How many words the core of a chapter may have."""
-    return OTHER_CORE_WORDS.get(basename(page), CORE_WORDS)
+    most: int = CORE["other_words"].get(basename(page), CORE["words"])
+    return most
 
 
 def core_problems(page: str, parts: Parts) -> Iterator[str]:
     """Describe each limit that the core of a chapter exceeds."""
     allowed = {
         "word": word_limit(page),
-        "prediction": PREDICTIONS,
-        "editor": OTHER_EDITORS.get(basename(page), EDITORS),
+        "prediction": CORE["predictions"],
+        "editor": CORE["other_editors"].get(basename(page), CORE["editors"]),
     }
     for what, most in allowed.items():
         if parts.core[what] > most:
             yield f"the core has {parts.core[what]} {what}s, and may have {most}"
     for cell, lines in parts.cells.items():
-        if lines > LINES:
-            yield f"cell {cell} of the core shows {lines} lines of code, and may show {LINES}"
+        if lines > (most := CORE["lines"]):
+            yield f"cell {cell} of the core shows {lines} lines of code, and may show {most}"
 
 
 def check_core(app: Sphinx) -> None:
@@ -151,12 +142,10 @@ def check_path(app: Sphinx, env: BuildEnvironment) -> None:
     total = path_total(env, path)
     if not total or app.config.book_draft:
         return
-    for found, most, what in zip(
-        total, (PATH_WORDS, PATH_MINUTES), ("words", "minutes"), strict=True
-    ):
-        if found > most:
+    for found, what in zip(total, ("words", "minutes"), strict=True):
+        if found > PATH[what]:
             message = "the short path has %s %s, and may have %s"
-            logger.warning(message, found, what, most, location=path[0])
+            logger.warning(message, found, what, PATH[what], location=path[0])
 
 
 # Output
@@ -198,7 +187,8 @@ def report(env: BuildEnvironment, book: list[str], path: list[str]) -> str:
             core, *others = (each["word"] for each in (parts.core, parts.deeper, parts.practice))
             rows.append([basename(page), *map(str, (core, limit, *others, *parts.times))])
     if total := path_total(env, path):
-        rows.append(["short path", *map(str, (total[0], PATH_WORDS, "", "", total[1], "", ""))])
+        limits = (total[0], PATH["words"], "", "", total[1], "", "")
+        rows.append(["short path", *map(str, limits)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ([name.ljust(widths[0]), *map(str.rjust, row, widths[1:])] for name, *row in rows)
     return "".join(f"{'  '.join(line).rstrip()}\n" for line in lines)

@@ -5,23 +5,11 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-import traitlets
-from nbclient import NotebookClient
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
-from tools.book.state import isolate_kernels, workshop_of
-
-
-class Coalescing(NotebookClient):
-    """Runs a chapter and stores the end of a progress bar, not each of its states.
-
-    `tools/book/notebooks.py` sets the same option; jupyter-cache, which runs chapters for the
-    page, does not offer it.
-    """
-
-    coalesce_streams = traitlets.Bool(True)
+from tools.book.state import build_folder_of, isolate_kernels
 
 
 def need_package() -> None:
@@ -39,7 +27,7 @@ def use_executions_of_make(app: Sphinx, config: Config) -> None:
     Only `tools/book/build.py` fails on warnings and leaves a stamp; what any other command has read
     is read again.
     """
-    workshop = workshop_of(Path(app.srcdir), answers=config.book_answers)
-    config.nb_execution_cache_path = str(workshop.executions)
-    isolate_kernels(workshop.folder / ".ipython")
-    (Path(app.doctreedir).parent / workshop.stamp.name).unlink(missing_ok=True)
+    folder = build_folder_of(Path(app.srcdir), answers=config.book_answers)
+    config.nb_execution_cache_path = str(folder.executions)
+    isolate_kernels(folder.path / ".ipython")
+    (Path(app.doctreedir).parent / folder.stamp.name).unlink(missing_ok=True)

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import torch
 from matplotlib import style
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from attnbook import masked_softmax
 from attnbook.colors import LIGHT
-from attnbook.display import BLUE, WEIGHTS
+from attnbook.display import BLUE
 from tools.site.publish.publishing import HEIGHT, WIDTH
 
 DOTS = 100  # per inch
 TOKENS = 6
 LINES, LETTERS = 4, 16  # of a title
+WEIGHTS = LinearSegmentedColormap.from_list("weights", [LIGHT["ground"], LIGHT["weight"]])
 INK, MUTED = LIGHT["ink"], LIGHT["quiet"]
 # matplotlib's own settings and its own font, whatever this machine has or prefers.
 STYLE: list[str | dict[str, str]] = ["default", {"font.family": "DejaVu Sans"}]

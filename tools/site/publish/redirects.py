@@ -29,8 +29,8 @@ SCRIPT = """{
   const moved = new Map(Object.entries(JSON.parse(document.currentScript.dataset.moved)));
   const follow = () => {
     const target = moved.get(location.hash.slice(1)) ?? moved.get("");
+    document.documentElement.hidden = Boolean(target) && document.readyState === "loading";
     if (!target) return;
-    document.documentElement.hidden = document.readyState === "loading";
     const address = new URL(target, location.href);
     address.search = location.search;
     address.hash ||= location.hash;
@@ -147,9 +147,9 @@ def faults(app: Sphinx, page: str, moved: Moved) -> Iterator[str]:
     if not exists and "" not in moved:
         yield f'{page} does not exist, so the key "" must name its new page'
     for target in moved.values():
-        if docname(target) == f"chapters/{page}":
-            yield f"{page} leads to itself by {target}, and would stay hidden"
         file, (_, _, anchor) = Path(app.outdir, f"{docname(target)}.html"), target.partition("#")
+        if docname(target) == f"chapters/{page}" and (not anchor or anchor in moved):
+            yield f"{page} leads to itself by {target}, and would stay hidden"
         is_there = docname(target) in app.env.all_docs
         if not is_there or (anchor and f' id="{anchor}"' not in file.read_text("utf-8")):
             yield f"{page} leads to {target}, which does not exist"

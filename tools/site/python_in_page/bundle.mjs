@@ -45,7 +45,10 @@ async function bundleFile(name, parts = {}) {
 
 const [, , folder] = process.argv;
 const program = await readFile(createRequire(import.meta.url).resolve(`${PACKAGE}/micropython.wasm`));
-const files = Object.entries(PYTHON).map(async ([path, file]) => [path, await readFile(join(HERE, file), "utf-8")]);
+const files = Object.entries(PYTHON).map(async ([path, file]) => {
+  const text = await readFile(join(HERE, file), "utf-8");
+  return [path, file.endsWith(".json") ? JSON.stringify(JSON.parse(text)) : text];
+});
 const parts = {
   worker: await bundleFile("worker.js"),
   program: gzipSync(program, { level: 9 }).toString("base64"),

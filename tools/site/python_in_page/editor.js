@@ -1,8 +1,8 @@
 // The editor of a page's Python: CodeMirror, in the colours of the page's own code. Bundled by bundle.mjs.
-import { defaultKeymap, history, historyKeymap, indentLess, indentMore } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentLess, indentMore, undo } from "@codemirror/commands";
 import { HighlightStyle, indentUnit, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { python } from "@codemirror/legacy-modes/mode/python";
-import { EditorState, StateEffect, StateField } from "@codemirror/state";
+import { StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
@@ -60,10 +60,19 @@ function open(parent, { text, label, hint, onChange, onRun, onLeave }) {
     };
     return { key, run };
   };
+  // Who only passes with Tab changes nothing.
+  let isUsed = false;
   const keys = [
     bound("Mod-Enter", onRun),
-    bound("Escape", onLeave),
-    { key: "Tab", run: indentMore, shift: indentLess },
+    bound("Escape", () => {
+      isUsed = false;
+      onLeave();
+    }),
+    {
+      key: "Tab",
+      run: () => isUsed && indentMore(view),
+      shift: () => isUsed && indentLess(view),
+    },
   ];
   const view = new EditorView({
     doc: text,
@@ -74,22 +83,32 @@ function open(parent, { text, label, hint, onChange, onRun, onLeave }) {
       StreamLanguage.define(python),
       syntaxHighlighting(COLORS),
       indentUnit.of("    "),
-      EditorState.tabSize.of(4),
       EditorView.lineWrapping,
       EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": hint }),
       EditorView.clipboardInputFilter.of(asTyped),
       keymap.of([...keys, ...historyKeymap, ...defaultKeymap]),
       mistake,
-      EditorView.updateListener.of((update) => update.docChanged && onChange(update.state.doc.toString())),
+      EditorView.updateListener.of(({ docChanged, state }) => {
+        if (!docChanged) return;
+        isUsed = true;
+        onChange(state.doc.toString());
+      }),
     ],
+  });
+  view.dom.addEventListener("pointerdown", () => {
+    isUsed = true;
   });
   // A slash is written here; elsewhere on a page it opens the search.
   view.dom.addEventListener("keydown", (event) => event.key === "/" && event.stopPropagation());
   return {
-    focus(at) {
+    focus(from, to) {
       view.focus();
-      view.dispatch({ selection: { anchor: Math.min(at, view.state.doc.length) } });
+      view.dispatch({ selection: { anchor: from, head: to } });
     },
+    indent: () => indentMore(view),
+    dedent: () => indentLess(view),
+    undo: () => undo(view),
+    type: (added) => view.dispatch(view.state.replaceSelection(added)),
     replace(whole) {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: whole } });
     },

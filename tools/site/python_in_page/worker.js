@@ -3,6 +3,7 @@ import { loadMicroPython } from "@micropython/micropython-webassembly-pyscript/m
 
 const HEAP = 16 * 1024 * 1024;
 const MOST_PRINTED = 5000; // characters of one answer: a loop that prints would fill the page
+const LONGEST_LINE = 1000;
 
 /** @typedef {Awaited<ReturnType<typeof loadMicroPython>>} Python */
 
@@ -11,8 +12,9 @@ let printed = 0; // characters
 /** @param {string} line */
 function printLine(line) {
   if (printed > MOST_PRINTED) return;
-  printed += line.length + 1;
-  postMessage(printed > MOST_PRINTED ? { isCut: true } : { line });
+  const shown = line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)} …` : line;
+  printed += shown.length + 1;
+  postMessage(printed > MOST_PRINTED ? { isCut: true } : { line: shown });
 }
 
 /**

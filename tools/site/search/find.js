@@ -1,8 +1,9 @@
 // What the search finds: places within pages. A place is a section, a glossary term or an object of
-// the API. `excerpts.py` writes the pages' texts and the synonyms; Sphinx's index has the titles.
+// the API. The index is in parts (index.mjs), which are loaded when a query needs them.
 (() => {
   "use strict";
 
+  const { headingOf, lastName, partOf, partsOf, stem, stemsIn, wordsIn } = attnbookWords;
   // Words of questions that are in Sphinx's list of stop words or should be.
   const QUESTION = new Set(
     `${stopwords.join(" ")} about accept an another any can do does each every from get give give has have how i me my need off one other our
@@ -27,118 +28,79 @@
   const ASIDE =
     /^chapters\/(bibliography|teaching|your-progress|python-on-the-page|api|api-figures|api-models|api-fast-paths)\.html$/;
 
-  const stemmer = new Stemmer();
-  /** @type {Map<string, string>} */
-  const stems = new Map();
+  const LIKELY = 4; // words that may be meant while one is typed
 
-  /** @param {string} word */
-  function stem(word) {
-    const found = stems.get(word) ?? stemmer.stemWord(word);
-    stems.set(word, found);
-    return found;
-  }
+  /** What has arrived, by name. @type {Map<string, any>} */
+  const parts = new Map();
 
-  /** The words of a text as they are written. @param {string} text @returns {string[]} */
-  const wordsIn = (text) => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
+  /** Load parts of the index: scripts, as a browser fetches nothing from a folder. @param {string[]} names */
+  const load = (names) => Promise.all([...new Set(names)].filter((name) => !parts.has(name)).map(loadOne));
 
-  /** The parts of a name: of `valid_lens` and of `ValidLens`, "valid" and "lens". @param {string} name */
-  function partsOf(name) {
-    const parts = name
-      .replace(/(\p{Ll})(\p{Lu})/gu, "$1_$2")
-      .split("_")
-      .filter(Boolean);
-    return parts.length > 1 ? parts.map((part) => part.toLowerCase()) : [];
-  }
-
-  /** A text's words and the parts of its names, in lower case. @param {string} text */
-  const termsIn = (text) => wordsIn(text).flatMap((word) => [word.toLowerCase(), ...partsOf(word)]);
-
-  /** @param {string} text */
-  const stemsIn = (text) => termsIn(text).map(stem);
-
-  /** @param {string[]} items @returns {Map<string, number>} */
-  function count(items) {
-    const counts = new Map();
-    for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-    return counts;
-  }
-
-  /** By page and anchor, what begins there: its title, and the kind of the API's objects. */
-  function beginnings() {
-    const { docnames, titles, alltitles, objects, objnames } = Search._index;
-    /** @type {Map<string, Map<string, { title: string, kind: string }>>} */
-    const found = new Map(docnames.map((name, i) => [`${name}.html`, new Map([["", { title: titles[i], kind: "" }]])]));
-    /** @param {number} page @param {string} anchor @param {{ title: string, kind: string }} what */
-    const add = (page, anchor, what) => found.get(`${docnames[page]}.html`)?.set(anchor, what);
-    for (const [title, places] of Object.entries(alltitles)) {
-      for (const [page, anchor] of places) if (anchor) add(page, anchor, { title, kind: "" });
-    }
-    for (const [prefix, members] of Object.entries(objects)) {
-      for (const [page, type, , anchor, name] of members) {
-        const title = prefix ? `${prefix}.${name}` : name;
-        const kind = objnames[type][1];
-        if (kind !== "module") add(page, anchor || title, { title, kind });
-      }
-    }
-    return found;
-  }
-
-  /** All places of the book, in its order. */
-  function readPlaces() {
-    const known = beginnings();
-    /** @type {Place[]} */
-    const places = [];
-    for (const [page, parts] of Object.entries(attnbookPages)) {
-      const here = known.get(page);
-      const pageTitle = here?.get("")?.title ?? "";
-      for (const [id, text] of parts) {
-        const begun = here?.get(id);
-        if (begun || id.startsWith("term-")) {
-          // A term's text begins with the term: as many signs as its id has.
-          const title = begun?.title ?? text.slice(0, id.length - "term-".length);
-          const section = page.endsWith("/recipes.html") ? "recipe" : "section";
-          const kind = !id ? "page" : begun?.kind ? "object" : begun ? section : "term";
-          places.push({ page, anchor: id, title, pageTitle, kind, ids: [], text: "", score: 0 });
-        }
-        const place = places[places.length - 1];
-        place.ids.push(id);
-        place.text = `${place.text} ${text}`.trim();
-      }
-    }
-    return places.filter(({ kind, text }) => text || kind === "page");
-  }
-
-  /** What ranking needs to know of each place, and how frequent each word is. */
-  function makeIndex() {
-    const places = readPlaces().map((place) => {
-      const body = count(stemsIn(place.text));
-      // The short name of a recipe, such as `recipe-left-padding`, is searched like its title.
-      const labels = place.ids.filter((id) => id.startsWith("recipe-")).map((id) => id.slice("recipe-".length));
-      const heading = stemsIn([place.kind === "object" ? lastName(place.title) : place.title, ...labels].join(" "));
-      const size = [...body.values()].reduce((sum, times) => sum + times, 0);
-      return { ...place, body, heading, above: new Set(stemsIn(place.pageTitle)), size };
+  /** @param {string} name */
+  async function loadOne(name) {
+    const src = `${document.documentElement.dataset.content_root ?? ""}search/${name}.js`;
+    const script = Object.assign(document.createElement("script"), { src });
+    document.head.append(script);
+    await new Promise((settle, fail) => {
+      script.addEventListener("load", settle);
+      script.addEventListener("error", () => fail(new Error(`${src} did not arrive`)));
     });
-    const typed = Object.keys(attnbookSynonyms);
+    parts.set(name, attnbookParts[name]);
+  }
+
+  /** All places, without their texts; set by the first search. @type {ReturnType<typeof makeIndex>} */
+  let index;
+
+  function makeIndex() {
+    const { pages, places: rows, synonyms, names } = parts.get("places");
+    /** @type {Place[]} */
+    const places = rows.map(
+      (/** @type {any[]} */ [page, anchor, title, kind, size, texts, labels], /** @type {number} */ at) => {
+        const place = {
+          at,
+          page: pages[page][0],
+          anchor,
+          title,
+          pageTitle: pages[page][1],
+          kind,
+          size,
+          texts,
+          labels,
+          score: 0,
+        };
+        return { ...place, heading: headingOf(place), above: new Set(stemsIn(place.pageTitle)) };
+      },
+    );
     return {
       places,
+      synonyms: Object.entries(/** @type {Record<string, string[]>} */ (synonyms)).sort(
+        (a, b) => b[0].length - a[0].length,
+      ),
+      names: /** @type {string[]} */ (names),
       average: places.reduce((sum, { size }) => sum + size, 0) / places.length,
-      frequency: count(places.flatMap(({ body, heading }) => [...new Set([...body.keys(), ...heading])])),
       objects: new Set(places.flatMap(({ kind, title }) => (kind === "object" ? [lastName(title).toLowerCase()] : []))),
-      known: new Set(typed.flatMap(stemsIn)),
-      // A word that is there once may be a typing error of ours; those of synonyms count twice.
-      words: count([...places.map(({ text }) => text), ...typed, ...typed].flatMap(wordsIn)),
+      known: new Set(Object.keys(synonyms).flatMap(stemsIn)),
     };
   }
 
-  /** @param {string} name */
-  const lastName = (name) => name.slice(name.lastIndexOf(".") + 1);
+  /** Load the parts with these words; the book may have no word with such a letter. @param {string[]} words */
+  const loadWords = (words) => load(words.map(partOf).filter((name) => index.names.includes(name)));
 
-  /** @type {ReturnType<typeof makeIndex> | undefined} */
-  let index;
-  const getIndex = () => {
-    index ??= makeIndex();
-    return index;
-  };
+  /** Where a stem is, and how often there. @param {string} word @returns {Map<number, number>} */
+  function placesOf(word) {
+    const stems = parts.get(partOf(word))?.stems ?? {};
+    const list = Object.hasOwn(stems, word) ? stems[word] : [];
+    const found = new Map();
+    for (let i = 0, at = 0; i < list.length; i += 2) {
+      at += list[i];
+      found.set(at, list[i + 1]);
+    }
+    return found;
+  }
+
+  /** The loaded words that the book has more than once, as they are written, and how often it has them. */
+  const wordsOf = (/** @type {string[]} */ names) =>
+    names.flatMap((name) => Object.entries(/** @type {Record<string, number>} */ (parts.get(name)?.words ?? {})));
 
   /** How many letters differ between two words; two that changed places are one. @param {string} from @param {string} to */
   function distance(from, to) {
@@ -157,22 +119,27 @@
     return row[to.length];
   }
 
-  /** The word most like this one that the book has more than once; of several, the most frequent.
-   * @param {string} word @param {number} most - letters that may differ */
+  /** The word most like this one; of several, the most frequent. @param {string} word @param {number} most - letters that may differ */
   function mostSimilar(word, most) {
-    return [...getIndex().words]
-      .filter(([other, times]) => times > 1 && other.length > 2 && Math.abs(other.length - word.length) <= most)
+    return wordsOf([...parts.keys()])
+      .filter(([other]) => other.length > 2 && Math.abs(other.length - word.length) <= most)
       .map(([other, times]) => ({ other, times, far: distance(word, other.toLowerCase()) }))
       .filter(({ far }) => far <= most)
       .sort((a, b) => a.far - b.far || b.times - a.times)[0]?.other;
   }
 
+  /** The words that begin as this one does, the most frequent first. @param {string} start */
+  const begunBy = (start) =>
+    wordsOf([partOf(start)])
+      .filter(([word]) => word.toLowerCase().startsWith(start))
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, LIKELY)
+      .map(([word]) => word);
+
   /** Whether the book or a synonym has this word, in some form; short ones and those with digits are not judged.
    * @param {string} word */
-  function isKnown(word) {
-    const { frequency, known } = getIndex();
-    return frequency.has(stem(word)) || known.has(stem(word)) || QUESTION.has(word) || /\d|^.{0,3}$/.test(word);
-  }
+  const isKnown = (word) =>
+    placesOf(stem(word)).size > 0 || index.known.has(stem(word)) || QUESTION.has(word) || /\d|^.{0,3}$/.test(word);
 
   /** The query with unknown words, other than commands of TeX, replaced by similar ones.
    * @param {string} query @param {number} most */
@@ -193,8 +160,7 @@
     /** @type {Way[][]} */
     const things = [];
     let rest = query;
-    const longestFirst = Object.entries(attnbookSynonyms).sort((a, b) => b[0].length - a[0].length);
-    for (const [typed, phrases] of longestFirst) {
+    for (const [typed, phrases] of index.synonyms) {
       const escaped = typed.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
       const whole = new RegExp(`(?<![\\p{L}\\p{N}_])${escaped}s?(?![\\p{L}\\p{N}_])`, "iu");
       if (!whole.test(rest)) continue;
@@ -215,7 +181,7 @@
   /** What kind of query it is. @param {string} query @returns {keyof typeof WEIGHTS} */
   function kindOf(query) {
     const words = query.trim().split(/\s+/);
-    if (words.length === 1 && (isName(words[0]) || getIndex().objects.has(words[0].toLowerCase()))) return "name";
+    if (words.length === 1 && (isName(words[0]) || index.objects.has(words[0].toLowerCase()))) return "name";
     return query.includes("?") || words.length > 3 ? "question" : "words";
   }
 
@@ -223,31 +189,30 @@
   const isShort = (query) =>
     wordsIn(query).every((word) => word.length < 3) && thingsIn(query).every((ways) => ways.length === 1);
 
-  /** The places that fit a query, the best first. @param {string} query @returns {Place[]} */
-  function find(query) {
-    if (!query.trim()) return [];
-    if (isShort(query)) return findLiterally(query.trim().toLowerCase());
-    const { places, frequency, average } = getIndex();
-    const things = thingsIn(query);
-    if (!things.length) return [];
+  /** The places that fit a query, the best first. @param {string} query @param {Way[][]} things @returns {Place[]} */
+  function rank(query, things) {
+    const { places, average } = index;
+    const lists = new Map(things.flat().flatMap((way) => way.stems.map((word) => [word, placesOf(word)])));
     const kind = kindOf(query);
     const weights = WEIGHTS[kind];
     const names = query.split(/[\s?,;]+/).filter((word) => kind === "name" || isName(word));
     const objects = new Set(names.map((name) => lastName(name).toLowerCase()));
     const typed = new Set(things.flatMap(([first]) => first.stems));
     /** @param {string} word */
-    const rarity = (word) => Math.log(1 + places.length / (frequency.get(word) ?? 0.5));
+    const rarity = (word) => Math.log(1 + places.length / (lists.get(word)?.size || 0.5));
     const worth = things.map(([first]) => Math.max(...first.stems.map(rarity)));
     const whole = worth.reduce((sum, each) => sum + each, 0);
 
     /** @param {Place} place */
     const isNamed = (place) => place.kind === "object" && objects.has(lastName(place.title).toLowerCase());
 
-    const hits = places.map((place) => {
+    const found = new Set([...lists.values()].flatMap((list) => [...list.keys()]));
+    const hits = [...found].map((at) => {
+      const place = places[at];
       const size = 0.5 + (0.5 * place.size) / average;
       /** @param {string} word */
       const scoreOf = (word) => {
-        const times = place.body.get(word) ?? 0;
+        const times = lists.get(word)?.get(at) ?? 0;
         const heading = place.heading.includes(word) ? IN_HEADING / Math.sqrt(1 + place.heading.length / 4) : 0;
         const above = place.above.has(word) ? IN_PAGE_TITLE : 0;
         return times || heading ? rarity(word) * ((2 * times) / (times + size) + heading + above) : 0;
@@ -273,27 +238,68 @@
       else if (ASIDE.test(place.page)) score *= ASIDE_WEIGHT;
       return { ...place, score: score * (covered / whole) ** 2 * weights[place.kind] };
     });
-    hits.sort((a, b) => b.score - a.score);
+    hits.sort((a, b) => b.score - a.score || a.at - b.at);
     // Where a named object is used comes after it, however well its name fits.
     const best = hits.find((hit) => !isNamed(hit))?.score ?? 0;
     return hits.slice(0, HITS).filter(({ score }) => score > best * LEAST);
   }
 
-  /** The places that hold a short query as it is typed, those with it in their heading first. @param {string} query @returns {Place[]} */
-  function findLiterally(query) {
-    return getIndex()
-      .places.map((place) => {
-        const times = place.text.toLowerCase().split(query).length - 1;
-        return { ...place, score: times && times + (place.title.toLowerCase().includes(query) ? 1000 : 0) };
+  /** The places that hold a short query as it is typed, those with it in their heading first.
+   * @param {string} query @param {boolean} inTitles - alone */
+  function findLiterally(query, inTitles) {
+    return index.places
+      .map((place) => {
+        const times = inTitles ? 0 : textOf(place).toLowerCase().split(query).length - 1;
+        return { ...place, score: times + (place.title.toLowerCase().includes(query) ? 1000 : 0) };
       })
       .filter(({ score }) => score)
       .sort((a, b) => b.score - a.score)
       .slice(0, HITS);
   }
 
-  /** What is typed, without words that say nothing, to be marked in the hits. @param {string} query */
-  const typedWords = (query) =>
-    isShort(query) ? [query.trim().toLowerCase()] : thingsIn(query).flatMap(([first]) => first.words);
+  /** What a query finds. While it is typed, its last word may go on, and a short one is searched in titles.
+   * @param {string} typed @param {boolean} [typing] @returns {Promise<Found>} */
+  async function find(typed, typing = false) {
+    await load(["places"]);
+    index ??= makeIndex();
+    let query = typed.trim();
+    const words = wordsIn(query.toLowerCase());
+    await loadWords([
+      ...words,
+      ...thingsIn(query)
+        .flat()
+        .flatMap((way) => way.stems),
+    ]);
+    if (!query || isShort(query)) {
+      if (!typing) await load(index.names.filter((name) => name.startsWith("texts-")));
+      return {
+        query,
+        better: query,
+        words: [query.toLowerCase()],
+        hits: query ? findLiterally(query.toLowerCase(), typing) : [],
+      };
+    }
+    const last = words.at(-1) ?? "";
+    const meant = typing && /[\p{L}\p{N}_]$/u.test(query) ? begunBy(last) : [];
+    if (!words.every((word) => isKnown(word) || (word === last && meant.length))) {
+      await load(index.names.filter((name) => name.startsWith("words-")));
+      query = meant.length ? query : corrected(query, 1);
+    }
+    const things = thingsIn(query);
+    for (const ways of things) {
+      if (ways[0].words.includes(last)) ways.push(...meant.map((word) => way(word)));
+    }
+    await loadWords(things.flat().flatMap((way) => way.stems));
+    const hits = things.length ? rank(query, things) : [];
+    const better = hits.length || !things.length ? query : corrected(query, 2);
+    return { query, better, words: [...things.flatMap(([first]) => first.words), ...meant], hits };
+  }
+
+  /** The text of a place, once its part is there. @param {Place} place @returns {string} */
+  const textOf = ({ texts, at }) => parts.get(`texts-${texts}`)?.[at] ?? "";
+
+  /** Load the texts of some places. @param {Place[]} places */
+  const loadTexts = (places) => load(places.map(({ texts }) => `texts-${texts}`));
 
   /** The words of a text that a query finds, as they are written there, for what was typed first.
    * @param {string} query @param {string} text */
@@ -306,5 +312,5 @@
     });
   }
 
-  window.attnbookFind = { foundWords, find, corrected, typedWords };
+  window.attnbookFind = { find, foundWords, loadTexts, textOf };
 })();

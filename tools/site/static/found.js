@@ -1,7 +1,7 @@
 // The words of a search, marked where its hit leads: whole words, and not within figures and formulas,
 // which would not survive that.
 {
-  const KEY = "found words"; // excerpts.js stores them
+  const KEY = "found words"; // results.js stores them
   const LETTER = "[\\p{L}\\p{N}_]";
   const LEFT_OUT = "figure, .katex, svg, script, style, button, select, textarea, .headerlink, [data-attnbook-view]";
 
@@ -27,12 +27,12 @@
     }
   }
 
-  /** What was searched, once; nothing where the browser stores nothing. */
+  /** What was searched, once, if it led here; nothing where the browser stores nothing. @returns {string[]} */
   function takeWords() {
     try {
-      const stored = localStorage.getItem(KEY) ?? "";
+      const { address, words } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
       localStorage.removeItem(KEY);
-      return stored.split(/\s+/).filter(Boolean);
+      return address === location.href ? words : [];
     } catch {
       return [];
     }

@@ -122,14 +122,23 @@ const SIGNS = ["pointermove", "pointerdown", "click", "wheel", "scroll", "keydow
 /** @type {HTMLElement | null | undefined} */
 let clickedEarly;
 const LEAVING = 3000; // milliseconds
+const SEARCHES = document.getElementById("search-results"); // the search page, which has the focus in its field
 
 /** @param {MouseEvent} event */
 function rememberClick({ target, defaultPrevented }) {
   if (target instanceof Element && !defaultPrevented) clickedEarly = target.closest("button.btn");
 }
 
+/** Ctrl+K does what the button does. @param {KeyboardEvent} event */
+function rememberKey(event) {
+  if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || SEARCHES) return;
+  event.preventDefault();
+  clickedEarly = document.querySelector(".search-button-field, .search-button");
+}
+
 function repeatClick() {
   removeEventListener("click", rememberClick);
+  removeEventListener("keydown", rememberKey);
   clickedEarly?.click();
 }
 
@@ -160,4 +169,16 @@ async function startLateScripts() {
 }
 
 addEventListener("click", rememberClick);
+addEventListener("keydown", rememberKey);
 for (const sign of SIGNS) addEventListener(sign, startLateScripts, { passive: true });
+
+// The search of a page starts when its field gets the focus; the search page has its script.
+/** @param {FocusEvent} event */
+function startSearch({ target }) {
+  if (!(target instanceof Element && target.matches(".bd-search input"))) return;
+  removeEventListener("focusin", startSearch);
+  const src = `${document.documentElement.dataset.content_root}search/search.js`;
+  load([Object.assign(document.createElement("script"), { src })]);
+}
+
+if (!SEARCHES) addEventListener("focusin", startSearch);

@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
 from tests.tools.site.site_checks import MEASURED, NARROW, UNFOLD, WIDE, opened, packed_size
+from tools import BUDGETS
 from tools.site.assets.styles import BUNDLE
 
-KILOBYTES = 32
 CHAPTER = "chapters/self-attention.html"
 BUTTONS = ":is(.primary-toggle, .secondary-toggle, .search-button, .dropdown-toggle):visible"
 CLOSED = "details:not([open]) :is(pre, .cell_output > .output)"
@@ -20,7 +20,9 @@ OPENED = "dialog[open], .dropdown-menu.show"
 
 
 def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):
-    assert 10_000 < packed_size(site / "_static" / BUNDLE) < KILOBYTES * 1000
+    assert (
+        10_000 < packed_size(site / "_static" / BUNDLE) < BUDGETS["kilobytes"]["style_sheet"] * 1000
+    )
     with opened(browser, home + CHAPTER, NARROW) as (tab, _):
         prepare(tab, site)
         assert tab.evaluate(MATCHING) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.tools.site.site_checks import NARROW, WIDE, change_view, opened
 from tools.site.chapter.tables import break_names
-from tools.site.search.excerpts import text_by_id
+from tools.site.search.parts import text_by_id
 
 # The first row of the first wide table, as it is displayed.
 FIRST_ROW = """() => document.querySelector('table.attnbook-stacked tbody tr').innerText

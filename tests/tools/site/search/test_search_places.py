@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.browsing import pages
 from tools.site.assets.node import NODE
+from tools.site.search.parts import read_synonyms, text_by_id
 
 FIRST = 3
 PROGRAM = Path(__file__).with_name("search_in_node.mjs")
@@ -38,13 +40,15 @@ QUERIES = [*PLACES, *USED, *MISTYPED, *MISTYPED.values(), *VARIANTS, "rope"]
 
 @pytest.fixture(scope="module")
 def found(site):
-    """What the search of the built book finds for each query, and what its script has."""
+    """What the search of the built book finds for each query, and the pages' texts."""
     task = json.dumps({"site": str(site), "queries": QUERIES})
     done = subprocess.run(
         [NODE, PROGRAM], input=task, capture_output=True, encoding="utf-8", check=True
     )
-    answer = json.loads(done.stdout)
-    return answer | {"hits": dict(zip(QUERIES, answer["hits"], strict=True))}
+    names = [f"{page}.html" for page in pages()]
+    texts = {name: text_by_id((site / name).read_text("utf-8")) for name in names}
+    hits = dict(zip(QUERIES, json.loads(done.stdout)["hits"], strict=True))
+    return {"hits": hits, "pages": texts}
 
 
 def addresses(place: str, pages: dict[str, list[list[str]]]) -> set[str]:
@@ -89,7 +93,7 @@ def test_a_word_with_one_wrong_letter_a_plural_and_capitals_find_the_same(found)
 
 def test_all_words_of_a_synonym_are_in_one_place_of_the_book(found):
     texts = [text.lower() for parts in found["pages"].values() for _, text in parts]
-    phrases = {phrase.lower() for some in found["synonyms"].values() for phrase in some}
+    phrases = {phrase.lower() for some in read_synonyms().values() for phrase in some}
     assert [
         phrase
         for phrase in sorted(phrases)
