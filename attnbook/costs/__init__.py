@@ -1,1 +1,1 @@
-"""What attention costs: `counting`, `generation` by shapes, `predicting` by measured points."""
+"""What attention costs: `counting`, and `generation` by the sizes of a model."""

@@ -3,7 +3,7 @@
 python -m tools.bench.measure                  every row (an hour); `make bench` builds the book
 python -m tools.bench.measure additive-large   one row; or `make bench ROW=additive-large`
 python -m tools.bench.measure --plot           draw the results, in _build/bench.png
-python -m tools.bench.measure --store          write attnbook/costs/measured.json, for the book
+python -m tools.bench.measure --store          write tools/bench/measured.json
 
 Times on a busy machine mean little, so a row of layers runs its programs in turn, many rounds,
 and compares their processor time round by round, on a GPU the GPU's time (see
@@ -163,7 +163,7 @@ def read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
         "--device", choices=("cpu", "cuda"), help="default: ATTNBOOK_DEVICE, or cpu"
     )
     parser.add_argument("--plot", action="store_true", help="draw the results")
-    parser.add_argument("--store", action="store_true", help="write the results for the book")
+    parser.add_argument("--store", action="store_true", help="publish the ratios")
     options = parser.parse_args(words)
     unknown = [name for name in options.rows if name not in ROWS]
     if unknown:

@@ -1,7 +1,7 @@
-"""Store results with their machine, and write those that the book shows.
+"""Store results with their machine, and publish their ratios.
 
-Each processor has its own rows: measuring on one never replaces the rows of another, here and in
-the book.
+Each processor has its own rows: measuring on one never replaces the rows of another, neither in
+the stored results nor in the published ones.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ from tools.repository_address import git
 
 Result = dict[str, Any]
 RESULTS = ROOT / "_build" / "bench.json"
-MEASURED = ROOT / "attnbook" / "costs" / "measured.json"
-SIZES = ("layer", "program", "mode", "batch", "queries", "keys", "size")
-AMOUNTS = ("seconds", "bytes")
-GROWTH = ("growth-additive", "growth-dot")
+MEASURED = ROOT / "tools" / "bench" / "measured.json"
 
 
 def processor() -> str:
@@ -105,23 +102,6 @@ def round_numbers(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     return round(value, digits) if isinstance(value, float) else int(round(value, digits))
 
 
-def growth_for_book(rows: Result) -> Result:
-    """The growth that the book shows: the measured points of both layers, and their exponents."""
-    points = [
-        {what: point[what] for what in SIZES}
-        | round_numbers({what: point[what] for what in AMOUNTS})
-        for name in GROWTH
-        for point in rows[name]["measured"]["points"]
-        if point["axis"] == "queries = keys"
-    ]
-    exponents = {name: rows[name]["measured"]["exponents"] for name in GROWTH}
-    return {
-        "machine": rows[GROWTH[0]]["machine"] | {"threads": 1, "allocator of points": "default"},
-        "points": points,
-        "exponents": round_numbers(exponents),
-    }
-
-
 def ratios_in(rows: Result) -> Result:
     """The ratios of all rows that have some."""
     found = {name: row["measured"] for name, row in rows.items()}
@@ -149,43 +129,40 @@ def ratios_of(row: Result) -> Result:
 
 
 def read_published(path: Path = MEASURED) -> dict[str, Result]:
-    """The results in the book, by processor."""
+    """The published ratios, by processor."""
     published: Result = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return published.get("processors", {})  # type: ignore[no-any-return]
 
 
 def publish(path: Path = MEASURED, found: dict[str, Result] | None = None) -> None:
-    """Add the stored rows to those in the book; rows of other processors are unchanged."""
-    book = read_published(path)
+    """Add the ratios of the stored rows; published rows of other processors are unchanged."""
+    published = read_published(path)
     for maker, rows in (read_results() if found is None else found).items():
-        missing = [name for name in GROWTH if name not in rows]
-        before = book.get(maker)
-        if missing and not before:
-            what = " and ".join(missing)
-            raise SystemExit(f"the book has nothing of {maker} yet: measure {what} there first")
-        ratios = (before["rows"] if before else {}) | round_numbers(ratios_in(rows))
-        book[maker] = ((before or {}) if missing else growth_for_book(rows)) | {"rows": ratios}
-    if not book:
-        raise SystemExit(f"there is nothing to store yet: measure {' and '.join(GROWTH)} first")
-    parts = (f"{json.dumps(maker)}: {format_results(part)}" for maker, part in book.items())
+        if ratios := round_numbers(ratios_in(rows)):
+            before = published.get(maker, {}).get("rows", {})
+            about = rows[[*ratios][-1]]["machine"] | {"threads": 1}
+            published[maker] = {"machine": about, "rows": before | ratios}
+    if not published:
+        raise SystemExit("there is nothing to publish yet: measure a row of layers first")
+    parts = (f"{json.dumps(maker)}: {format_results(part)}" for maker, part in published.items())
     write(path, '{"processors": {\n' + ",\n".join(parts) + "\n}}")
 
 
-def format_results(book: Result) -> str:
-    """The results of one processor as JSON, one point on each line."""
-    parts = [f'"machine": {json.dumps(book["machine"])}']
-    parts.append('"points": [\n' + ",\n".join(map(json.dumps, book["points"])) + "\n]")
-    parts.append(f'"exponents": {json.dumps(book["exponents"])}')
-    lines = (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in book["rows"].items())
-    parts.append('"rows": {\n' + ",\n".join(lines) + "\n}")
-    return "{\n" + ",\n".join(parts) + "\n}"
+def format_results(part: Result) -> str:
+    """The results of one processor as JSON, one row on each line."""
+    lines = (f"{json.dumps(name)}: {json.dumps(row)}" for name, row in part["rows"].items())
+    return (
+        f'{{\n"machine": {json.dumps(part["machine"])},\n"rows": {{\n'
+        + ",\n".join(lines)
+        + "\n}\n}"
+    )
 
 
-def side_by_side(name: str, found: dict[str, Result], book: dict[str, Result]) -> list[str]:
+def side_by_side(name: str, found: dict[str, Result], known: dict[str, Result]) -> list[str]:
     """A row of all processors as text; lines of the same program are together."""
     texts: dict[str, list[str]] = {}
-    for maker in dict.fromkeys([*found, *book]):
-        published = book.get(maker, {}).get("rows", {}).get(name)
+    for maker in dict.fromkeys([*found, *known]):
+        published = known.get(maker, {}).get("rows", {}).get(name)
         row = found.get(maker, {}).get(name, {}).get("measured") or published
         for what, words in lines(name, row).items() if row else ():
             texts.setdefault(what, []).append(f"{maker}: {words}")
@@ -213,7 +190,7 @@ def lines(name: str, row: Result) -> dict[str, str]:
 
 
 def describe(found: Result) -> str:
-    """The results of one program as text; those in the book have no time."""
+    """The results of one program as text; published ones have no time."""
     if "not measured" in found:
         return f"not measured: {found['not measured']}"
     words = [

@@ -14,7 +14,7 @@ attnbook.layers.WeightsOnDemand = None
 del attnbook
 """
 # The first measures the fast paths; the second trains with them, and shows no lines of a layer.
-WITH_FAST_PATHS = ("what-attention-costs", "heads-that-copy")
+WITH_FAST_PATHS = ("what-attention-costs", "fast-additive-attention", "heads-that-copy")
 
 
 class ChapterClient(NotebookClient):

@@ -1,4 +1,4 @@
-"""`CostFigure`: what attention costs in time and memory, as a formula and as ours."""
+"""`CostFigure`: the products and bytes of prefill and of one decode step, and the KV cache."""
 
 from __future__ import annotations
 
@@ -7,231 +7,186 @@ from typing import Any
 
 import traitlets
 
-from attnbook.costs.counting import MODES, PROGRAMS, Sizes, operations, peak_bytes
-from attnbook.costs.predicting import Measured, Rates, fit_rates, measured, predict
+from attnbook.costs import generation
+from attnbook.costs.generation import LLAMA_3_8B, ModelSizes, Pass, count_pass
 from attnbook.figures.shared.base import Figure, module, stylesheet
 from attnbook.messages import Messages
 
 TEXT = Messages(__file__)
-# Powers of two: the first and the last. Both ends were measured, or lie near what was.
-RANGES = {
-    "batch": (1, 64),
-    "num_queries": (16, 4096),
-    "num_keys": (16, 4096),
-    "size": (16, 1024),
+# What each slider can be: powers of two, and any number of layers.
+VALUES = {
+    "length": [2**power for power in range(4, 18)],
+    "batch": [2**power for power in range(9)],
+    "num_heads": [2**power for power in range(7)],
+    "num_kv_heads": [2**power for power in range(7)],
+    "head_size": [2**power for power in range(4, 9)],
+    "num_layers": [*range(1, 129)],
+    "bytes_each": [1, 2, 4],
 }
-LAPTOP = 16 * 2**30  # bytes: most laptops have no more memory
-WAYS = ("formula", "ours")
+OF_MODEL = ("num_layers", "num_heads", "num_kv_heads", "head_size")
+PASSES = ("prefill", "decode")
 
 
 class CostFigure(Figure):
-    """What attention costs: time and memory, by the formula as it is written and by our layers.
+    """What generation costs: products and bytes of prefill and of one decode step, and the cache.
 
-    Operations and memory are counted in the page, by `operations` and `peak_bytes` of
-    `attnbook.costs`; times are predicted from measured points, which are drawn next to
-    the curves at the sizes they were measured at. So the sliders work without a kernel.
+    The page counts like `count_pass` and `cache_bytes` of `attnbook.costs.generation`, so the
+    sliders work without a kernel.
 
     Args:
-        points: measured points and their machine; by default
-            `attnbook.costs.predicting.measured()`.
-        batch: a power of two from 1 to 64.
-        queries, keys: powers of two from 16 to 4096, for each example.
-        size: num_hiddens of additive attention, d of dot products (and of the values):
-            a power of two from 16 to 1024.
-        layer: "additive" or "dot".
-        mode: "inference", or "training" with all gradients.
+        model: its sizes, without windows and with one feed-forward network in each layer.
+        length: tokens of each text, a power of two from 16 to 131,072.
+        batch: how many texts, a power of two up to 256.
+        bytes_each: of a number: 4, 2 or 1.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
 
-    Traits that the reader's controls change, and that can be set: `batch`, `num_queries`,
-    `num_keys`, `size`, `layer`, `mode`.
+    Traits that the reader's controls change, and that can be set: `length`, `batch`, `num_heads`,
+    `num_kv_heads`, `head_size`, `num_layers`, `bytes_each`.
 
     Raises:
-        ValueError: points do not hold two of every layer, way and mode.
-        traitlets.TraitError: a size, layer or mode is none of those above.
+        ValueError: the model has windows or experts.
+        traitlets.TraitError: a size is not on its slider, or the heads do not share evenly.
 
     Example:
         >>> from attnbook.figures import CostFigure
-        >>> figure = CostFigure(batch=1, queries=16, keys=16, size=16, layer="dot")
-        >>> figure.bytes("formula"), figure.operations("formula")["exponential"]
-        (3072, 256)
+        >>> figure = CostFigure(length=8192)
+        >>> round(figure.count("decode").total.products_per_byte, 2), figure.cache_bytes
+        (0.6, 1073741824)
     """
 
     _esm = module("cost/figure.js")
     _css = stylesheet("shared/theme.css", "shared/style.css", "shared/axes.css", "cost/style.css")
 
-    batch = traitlets.Int(4).tag(sync=True)
-    num_queries = traitlets.Int(256).tag(sync=True)
-    num_keys = traitlets.Int(256).tag(sync=True)
-    size = traitlets.Int(64).tag(sync=True)
-    layer = traitlets.Unicode("additive").tag(sync=True)
-    mode = traitlets.Unicode("inference").tag(sync=True)
-    # For each program, such as "dot ours training": seconds of a call, of an operation in a
-    # product, of another; and each point as its four sizes, seconds and bytes.
-    rates: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
-    points: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
-    machine = traitlets.Unicode().tag(sync=True)
+    length = traitlets.Int(8192).tag(sync=True)
+    batch = traitlets.Int(1).tag(sync=True)
+    num_heads = traitlets.Int(32).tag(sync=True)
+    num_kv_heads = traitlets.Int(8).tag(sync=True)
+    head_size = traitlets.Int(128).tag(sync=True)
+    num_layers = traitlets.Int(32).tag(sync=True)
+    bytes_each = traitlets.Int(2).tag(sync=True)
+    # The sizes of the model that have no slider.
+    rest: traitlets.Dict[str, int] = traitlets.Dict().tag(sync=True)
 
-    def __init__(  # noqa: PLR0913 - four sizes, two choices, the points and two texts
+    def __init__(
         self,
-        points: Measured | None = None,
+        model: ModelSizes = LLAMA_3_8B,
         *,
-        batch: int = 4,
-        queries: int = 256,
-        keys: int = 256,
-        size: int = 64,
-        layer: str = "additive",
-        mode: str = "inference",
+        length: int = 8192,
+        batch: int = 1,
+        bytes_each: int = 2,
         action: str = "",
         caption: str = "",
     ) -> None:
-        known = measured() if points is None else points
+        if model.window is not None or model.experts > 1:
+            raise ValueError(f"model must have no window and no experts, got {model}")
         super().__init__(
             kind="cost",
+            length=length,
             batch=batch,
-            num_queries=queries,
-            num_keys=keys,
-            size=size,
-            layer=layer,
-            mode=mode,
-            rates=_rates(known),
-            points=_points(known),
-            machine=known.machine,
+            bytes_each=bytes_each,
+            **{name: getattr(model, name) for name in OF_MODEL},
+            rest={
+                "num_hiddens": model.num_hiddens,
+                "ffn_hiddens": model.ffn_hiddens,
+                "ffn_matrices": 3 if model.gated else 2,
+                "vocabulary": model.vocabulary,
+            },
             action=action,
             caption=caption,
         )
         self._describe()
 
     @property
-    def sizes(self) -> Sizes:
-        """The sizes that the sliders set."""
-        return Sizes(self.batch, self.num_queries, self.num_keys, self.size)
+    def model(self) -> ModelSizes:
+        """The model whose costs are shown."""
+        rest = dict(self.rest)
+        gated = rest.pop("ffn_matrices") == 3
+        return ModelSizes(**{name: getattr(self, name) for name in OF_MODEL}, **rest, gated=gated)
 
-    def operations(self, way: str) -> dict[str, int]:
-        """The operations shown, by kind; `way` is "formula" or "ours"."""
-        return operations(self.layer, way, self.sizes, self.mode)
+    @property
+    def cache_bytes(self) -> int:
+        """The bytes of the keys and values of all texts."""
+        return generation.cache_bytes(self.model, self.length, **self._inputs())
 
-    def bytes(self, way: str) -> int:
-        """The bytes shown at the peak; `way` is "formula" or "ours"."""
-        return peak_bytes(self.layer, way, self.sizes, self.mode)
+    def count(self, name: str) -> Pass:
+        """The work shown of a pass; `name` is "prefill" or "decode"."""
+        tokens = {"prefill": self.length, "decode": 1}[name]
+        return count_pass(self.model, self.length, tokens, **self._inputs())
 
-    def seconds(self, way: str) -> float:
-        """The seconds predicted; `way` is "formula" or "ours"."""
-        rates = Rates(*self.rates[f"{self.layer} {way} {self.mode}"])
-        return predict(self.operations(way), rates)
+    def _inputs(self) -> dict[str, int]:
+        return {"batch": self.batch, "bytes_each": self.bytes_each}
 
-    @traitlets.validate(*RANGES)
+    @traitlets.validate(*VALUES)
     def _check_size(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
         name, size = proposal["trait"].name, int(proposal["value"])  # True is 1
-        low, high = RANGES[name]
-        if not low <= size <= high or size.bit_count() != 1:
+        known = VALUES[name]
+        if not known[0] <= size <= known[-1]:
+            raise traitlets.TraitError(f"{name} must lie in [{known[0]}, {known[-1]}], got {size}")
+        if size not in known:
+            raise traitlets.TraitError(f"{name} must be a power of two, got {size}")
+        now = {"num_heads": self.num_heads, "num_kv_heads": self.num_kv_heads} | {name: size}
+        if now["num_kv_heads"] > now["num_heads"]:
             raise traitlets.TraitError(
-                f"{name} must be a power of two from {low} to {high}, got {size}"
+                f"num_kv_heads must be at most num_heads={now['num_heads']}, "
+                f"got {now['num_kv_heads']}"
             )
         return size
 
-    @traitlets.validate("layer", "mode")
-    def _check_choice(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
-        name = proposal["trait"].name
-        known = MODES if name == "mode" else ("additive", "dot")
-        if proposal["value"] not in known:
-            raise traitlets.TraitError(
-                f"{name} must be one of {', '.join(known)}, got {proposal['value']!r}"
-            )
-        return proposal["value"]
-
-    @traitlets.observe(*RANGES, "layer", "mode")
+    @traitlets.observe(*VALUES)
     def _describe(self, _change: object = None) -> None:
-        if self.rates:
+        if self.rest:
             self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
-        title = TEXT("title", layer=self.layer, mode=self.mode)
-        return [title, self._sentence(), *map(self._describe_way, WAYS)]
+        sizes = {name: getattr(self, name) for name in VALUES}
+        lines = [TEXT("title", **sizes), TEXT("inputs", **sizes)]
+        lines += [self._describe_pass(name) for name in PASSES]
+        stored = {
+            "cache": format_bytes(self.cache_bytes),
+            "each": format_bytes(self.cache_bytes / (self.batch * self.length)),
+            "weights": format_bytes(self.count("decode").matrices.bytes),
+        }
+        return [*lines, TEXT("cache_holds", **stored)]
 
-    def _sentence(self) -> str:
-        memory, time = [[measure(way) for way in WAYS] for measure in (self.bytes, self.seconds)]
+    def _describe_pass(self, name: str) -> str:
+        attention, matrices = self.count(name)
+        total = self.count(name).total
         return TEXT(
-            "costs_in_text",
-            sizes=_format_sizes(self.layer, self.sizes),
-            formula=_format_need(memory[0]),
-            ours=_format_need(memory[1]),
-            memory_compared=_compare(memory, TEXT.group("memory_compared")),
-            formula_time=format_seconds(time[0]),
-            our_time=format_seconds(time[1]),
-            time_compared=_compare(time, TEXT.group("time_compared")),
+            "pass_in_text",
+            name=TEXT.group("passes")[name],
+            products=format_count(total.products),
+            weights=format_bytes(matrices.bytes),
+            cache=format_bytes(attention.bytes),
+            ratio=format_ratio(total.products_per_byte),
         )
-
-    def _describe_way(self, way: str) -> str:
-        return TEXT.group("costs_of_way")[way].format(
-            operations=f"{sum(self.operations(way).values()):,}",
-            bytes=f"{self.bytes(way):,}",
-            seconds=format_seconds(self.seconds(way)),
-        )
-
-
-def _rates(known: Measured) -> dict[str, list[float]]:
-    return {
-        f"{layer} {way} {mode}": [
-            _round_rate(rate) for rate in fit_rates(layer, way, mode, known.points)
-        ]
-        for layer, way in PROGRAMS
-        for mode in MODES
-    }
-
-
-def _round_rate(rate: float) -> float:
-    return float(f"{rate:.3g}")  # a measurement has no more digits
-
-
-def _points(known: Measured) -> dict[str, list[list[float]]]:
-    found: dict[str, list[list[float]]] = {}
-    for point in known.points:
-        name = f"{point.layer} {point.way} {point.mode}"
-        found.setdefault(name, []).append([*point.sizes, point.seconds, point.bytes])
-    return found
 
 
 # counts.js formats numbers in the same way.
 
 
-def _round(number: float, digits: int = 2) -> str:
-    """Format with some digits, halves rounded up as in JavaScript; two for predicted times."""
-    rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal_from_float(number)
-    return f"{float(rounded):.15g}"
+def _round(number: float) -> float:
+    """Round to three digits, halves up as in JavaScript."""
+    return float(Context(prec=3, rounding=ROUND_HALF_UP).create_decimal_from_float(number))
+
+
+def _scale(number: float, step: int, units: dict[str, str]) -> str:
+    unit = 0
+    while number >= step and unit < len(units) - 1:
+        number, unit = number / step, unit + 1
+    return units[str(unit)].format(number=f"{_round(number):,.15g}")
+
+
+def format_count(number: float) -> str:
+    """Format products with three digits."""
+    return _scale(number, 1000, TEXT.group("number_units"))
 
 
 def format_bytes(number: float) -> str:
     """Format bytes with three digits."""
-    units = [TEXT("bytes"), "KiB", "MiB", "GiB", "TiB"]
-    while number >= 1024 and len(units) > 1:
-        number, units = number / 1024, units[1:]
-    return f"{_round(number, 3)} {units[0]}"
+    return _scale(number, 1024, TEXT.group("byte_units"))
 
 
-def format_seconds(seconds: float) -> str:
-    """Format a time with two digits."""
-    if seconds >= 7200:
-        return TEXT("hours", number=_round(seconds / 3600))
-    if seconds >= 120:
-        return TEXT("minutes", number=_round(seconds / 60))
-    if seconds >= 1:
-        return f"{_round(seconds)} s"
-    return f"{_round(seconds * 1e3)} ms" if seconds >= 1e-3 else f"{_round(seconds * 1e6)} µs"
-
-
-def _format_sizes(layer: str, sizes: Sizes) -> str:
-    return TEXT("additive_sizes" if layer == "additive" else "dot_sizes", **sizes._asdict())
-
-
-def _format_need(number: float) -> str:
-    text = format_bytes(number)
-    return TEXT("more_than_laptops_have", bytes=text) if number > LAPTOP else text
-
-
-def _compare(pair: list[float], text: dict[str, str]) -> str:
-    first, second = pair
-    times = _round(max(pair) / min(pair))
-    if times == "1":
-        return text["same"]
-    return text["less" if second < first else "more"].format(times=times)
+def format_ratio(ratio: float) -> str:
+    """Format products per byte with three digits, or with all before the point."""
+    return f"{_round(ratio):.15g}" if ratio < 100 else f"{int(ratio + 0.5):,}"

@@ -1,62 +1,44 @@
-"""Sizes, points and figures for the cost room and its figure."""
+"""Settings of the cost figure, and what its page counts at them."""
 
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
-from attnbook.costs.counting import MODES, PROGRAMS, Sizes, operations, peak_bytes
-from attnbook.costs.predicting import Measured, Point, Rates, predict
+from attnbook.costs.generation import QWEN3_8B, ModelSizes
 from attnbook.figures import CostFigure
-from attnbook.figures.cost.figure import RANGES
+from attnbook.figures.cost.figure import VALUES
 
-TRUE = {"dot": Rates(2e-5, 3e-11, 3e-11), "additive": Rates(3e-4, 3e-11, 2e-9)}
-SWEEP = [Sizes(4, side, side, 64) for side in (16, 64, 256, 1024)]
-DEFAULTS = {"batch": 4, "num_queries": 256, "num_keys": 256, "size": 64}
-
-
-def exact(machine: str = "a machine of the tests") -> Measured:
-    """Points of a machine whose calls take exactly the predicted time."""
-    return Measured(
-        machine,
-        [
-            Point(
-                *(layer, way, mode, sizes),
-                predict(operations(layer, way, sizes, mode), TRUE[layer]),
-                peak_bytes(layer, way, sizes, mode),
-            )
-            for layer, way in PROGRAMS
-            for mode in MODES
-            for sizes in SWEEP
-        ],
-    )
+SMALL = ModelSizes(3, 4, 2, 32, 7, 11, 13, gated=False)
+MAKERS = {
+    "Llama 3 8B": CostFigure,
+    "small": lambda: CostFigure(SMALL, length=32, batch=2, bytes_each=4),
+    "Qwen3 8B": lambda: CostFigure(QWEN3_8B, length=131_072),
+}
 
 
-def powers(name: str) -> list[int]:
-    """All values of a slider."""
-    low, high = RANGES[name]
-    return [2**power for power in range(low.bit_length() - 1, high.bit_length())]
-
-
-def make_settings() -> list[dict[str, Any]]:
-    """All values of each slider with defaults elsewhere, in every layer and mode; 200 at random."""
+def settings_at_random(count: int = 60) -> list[dict[str, int]]:
+    """Settings of all sliders, with query heads for each KV head."""
     rng = Random(1)  # noqa: S311 - numbers to test with, no secrets
-    settings = [
-        DEFAULTS | {name: size, "layer": layer, "mode": mode}
-        for layer in ("additive", "dot")
-        for mode in MODES
-        for name in RANGES
-        for size in powers(name)
-    ]
-    return settings + [
-        {name: rng.choice(powers(name)) for name in RANGES}
-        | {"layer": rng.choice(["additive", "dot"]), "mode": rng.choice(MODES)}
-        for _ in range(200)
-    ]
+    found = [{name: rng.choice(values) for name, values in VALUES.items()} for _ in range(count)]
+    for setting in found:
+        setting["num_kv_heads"] = min(setting["num_kv_heads"], setting["num_heads"])
+    return found
 
 
-def set_all(figure: CostFigure, setting: dict[str, Any]) -> CostFigure:
-    """Move the figure's sliders and choices."""
-    for name, value in setting.items():
-        setattr(figure, name, value)
+def set_all(figure: CostFigure, setting: dict[str, int]) -> CostFigure:
+    """Move the figure's sliders together, as the page does."""
+    with figure.hold_trait_notifications():
+        for name, value in setting.items():
+            setattr(figure, name, value)
     return figure
+
+
+def counts_of(figure: CostFigure) -> list[list[float]]:
+    """Products, bytes and their ratio of both parts of both passes."""
+    parts = [part for name in ("prefill", "decode") for part in reversed(figure.count(name))]
+    return [[part.products, part.bytes, part.products_per_byte] for part in parts]
+
+
+def sizes_of(figure: CostFigure) -> dict[str, object]:
+    """The traits that the page counts with."""
+    return {name: getattr(figure, name) for name in (*VALUES, "rest")}

@@ -1,59 +1,37 @@
-"""The cost figure's Python half: its refusals, its traits and its text."""
+"""The cost figure's Python half: its model, its traits and its text."""
 
 from __future__ import annotations
 
-import pytest
-
-from attnbook.costs.counting import operations, peak_bytes
-from attnbook.costs.predicting import measured
+from attnbook.costs.generation import LLAMA_3_8B, QWEN3_8B
 from attnbook.figures import CostFigure
-from tests.figures.cost.cases import exact, make_settings, set_all
+from tests.figures.cost.cases import MAKERS, SMALL
 
 
-@pytest.fixture(scope="module")
-def figure():
-    return CostFigure(exact())
-
-
-def test_it_starts_at_sizes_that_were_measured():
-    figure = CostFigure()
-    own = [p for p in measured().points if p.layer == "additive" and p.mode == "inference"]
-    assert figure.sizes in {point.sizes for point in own}
-    assert figure.machine == measured().machine
-
-
-def test_it_counts_like_the_costs_module_at_every_setting(figure):
-    for setting in make_settings()[::3]:
-        set_all(figure, setting)
-        for way in ("formula", "ours"):
-            arguments = (setting["layer"], way, figure.sizes, setting["mode"])
-            assert figure.operations(way) == operations(*arguments)
-            assert figure.bytes(way) == peak_bytes(*arguments)
-
-
-def test_every_point_has_its_sizes_seconds_and_bytes(figure):
-    for point in exact().points:
-        name = f"{point.layer} {point.way} {point.mode}"
-        assert [*point.sizes, point.seconds, point.bytes] in figure.points[name]
-    assert sum(map(len, figure.points.values())) == len(exact().points)
+def test_the_model_is_the_one_that_was_given():
+    assert CostFigure().model == LLAMA_3_8B
+    assert MAKERS["small"]().model == SMALL
+    assert MAKERS["Qwen3 8B"]().model == QWEN3_8B
 
 
 def test_the_text_equals_one_by_hand():
-    figure = CostFigure(exact(), batch=16, size=256)
-    assert repr(figure) == (
-        "CostFigure: additive attention, inference\n"
-        "16 × 256 × 256 pairs × 256 hidden units: the formula needs 2.01 GiB, ours 20 MiB: "
-        "100 times less. Predicted time 1.1 s, ours 1.1 s: just as fast.\n"
-        "the formula: 1,612,709,888 operations, 2,155,872,256 bytes, 1.1 s\n"
-        "ours: 1,614,807,040 operations, 20,971,520 bytes, 1.1 s"
+    # In each of 3 layers: 2 · 7 · 32 · (4 + 2) weights of projections and 2 · 7 · 11 of the network
+    # make 2,842. 7 · 13 make logits: 8,617 weights in all. Prefill: 2 texts times (32 tokens times
+    # 8,526 and 91 logits), and 2 · 2 · 3 · 528 pairs · 4 heads · 32; decode: 2 · 8,617 and
+    # 2 · 2 · 3 · 32 pairs · 4 · 32. The cache: 2 · 2 · 32 · 3 · 2 · 32 numbers of 4 bytes.
+    assert repr(MAKERS["small"]()) == (
+        "CostFigure: num_layers=3, num_heads=4, num_kv_heads=2, head_size=32\n"
+        "length 32, batch 2, bytes_each 4\n"
+        "Prefill: 1.36 million products, 33.7 KiB of weights and 96 KiB of keys and values read, "
+        "10.2 products per byte\n"
+        "Decode step: 66.4 thousand products, 33.7 KiB of weights and 96 KiB of keys and "
+        "values read, 0.5 products per byte\n"
+        "The KV cache holds 96 KiB (1.5 KiB for each token), the weights of the matrices 33.7 KiB."
     )
 
 
-def test_more_memory_than_a_laptop_has_is_reported():
-    figure = CostFigure(exact(), queries=4096, keys=4096, size=64)
-    need = "the formula needs 32 GiB (more than most laptops have), ours 20 MiB: 1600 times less"
-    assert need in repr(figure)
-    figure.size = 32  # 16 GiB, and the projections
-    assert "16 GiB (more than most laptops have)" in repr(figure)
-    figure.num_queries = 2048
-    assert "laptops" not in repr(figure)
+def test_fewer_kv_heads_need_fewer_bytes():
+    figure = CostFigure()
+    before = figure.cache_bytes
+    figure.num_kv_heads = 1
+    assert figure.cache_bytes == before // 8
+    assert "The KV cache holds 128 MiB (16 KiB for each token)" in repr(figure)

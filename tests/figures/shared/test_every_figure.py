@@ -60,8 +60,8 @@ EXAMPLES = {
     "code": Example(lambda: figures.CodeTask("softmax-by-hand"), {}),
     "cost": Example(
         figures.CostFigure,
-        {"batch": 1, "num_queries": 16, "num_keys": 32, "size": 128}
-        | {"layer": "dot", "mode": "training"},
+        {"length": 16, "batch": 4, "num_heads": 64, "num_kv_heads": 16, "head_size": 64}
+        | {"num_layers": 3, "bytes_each": 4},
     ),
     "heads": Example(
         figures.HeadsFigure,
@@ -305,7 +305,7 @@ def test_only_readers_who_accept_motion_see_transitions(every):
     every.tab.emulate_media(reduced_motion="no-preference")
     moving = {name for name, count in every.evaluate(MOVING).items() if count}
     every.tab.emulate_media(reduced_motion="reduce")
-    still = {"code", "cost", "mask", "position", "position, rotary"}
+    still = {"code", "mask", "position", "position, rotary"}
     still |= {"prediction", "recognize", "shape"}
     assert moving == {*EXAMPLES} - still  # bars and shares move, nothing else
 

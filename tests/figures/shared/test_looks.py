@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import attnbook
+from attnbook.costs.generation import LLAMA_3_70B
 from attnbook.figures import (
     CostFigure,
     HeadsFigure,
@@ -21,7 +22,6 @@ from attnbook.masking.interop import MaskRules
 from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES
 from tests.figures.attention.drag_handles import moved_figure
-from tests.figures.cost.cases import exact
 from tests.figures.online.cases import figure_of
 from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.position.cases import CASES as POSITION
@@ -54,7 +54,7 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         lambda: moved_figure(SCORED, "scores", **QUERIES),
     ],
     "cost": [
-        lambda: CostFigure(exact(), batch=64, queries=4096, keys=4096, size=1024, mode="training"),
+        lambda: CostFigure(LLAMA_3_70B, length=131_072, batch=256, bytes_each=4),
     ],
     "heads": [
         lambda: HeadsFigure(removed=[(0, 1)], focus=(0, 1)),

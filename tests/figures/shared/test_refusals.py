@@ -11,7 +11,7 @@ import torch
 import traitlets
 
 from attnbook import DotProductAttention, dot_score
-from attnbook.costs.predicting import Measured
+from attnbook.costs.generation import GPT_OSS_20B
 from attnbook.figures import (
     AlignmentFigure,
     AttentionFigure,
@@ -31,7 +31,6 @@ from attnbook.tracing import trace
 from tests.figures.alignment.cases import DAY, figure_of, make_date, never_ending, untrained
 from tests.figures.attention.cases import traits
 from tests.figures.attention.drag_handles import KEYS, moved_figure
-from tests.figures.cost.cases import exact
 from tests.figures.heads.page import STEPS
 from tests.figures.online.cases import figure_of as online_of
 from tests.figures.pooling.cases import column, few
@@ -58,11 +57,6 @@ def movable(**changes: Any) -> AttentionFigure:
 
 def alignment(**changes: Any) -> AlignmentFigure:
     return AlignmentFigure(**({"model": untrained(), "dates": ["a"]} | changes))
-
-
-def cost(*, without: str = "", **changes: Any) -> CostFigure:
-    points = [p for p in exact().points if f"{p.layer} {p.way} {p.mode}" != without]
-    return CostFigure(Measured("a machine", points), **changes)
 
 
 def online(scores: Any, values: Any, block: Any = 1) -> OnlineSoftmaxFigure:
@@ -143,13 +137,8 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (alignment, {"model": torch.nn.Linear(2, 3)}, "model must be a Translator, got Linear"),
     (alignment, {"model": untrained(attention=False)}, "model must have attention, got a Transl"),
     (alignment, {"model": never_ending(max_steps=257)}, f"{MOST} 256 of steps, got 257"),
-    (cost, {"keys": 8192}, "num_keys must be a power of two from 16 to 4096, got 8192"),
-    (cost, {"mode": "test"}, "mode must be one of inference, training, got 'test'"),
-    (
-        cost,
-        {"without": "dot ours training"},
-        "points must hold positive times of dot ours training",
-    ),
+    (CostFigure, {"model": GPT_OSS_20B}, "model must have no window and no experts, got ModelSi"),
+    (CostFigure, {"length": 8}, "length must lie in [16, 131072], got 8"),
     (HeadsFigure, {"name": "no"}, "name must be one of copying"),
     (HeadsFigure, {"text": 3}, "text must be a string, got int"),
     (MaskFigure, {"num_queries": 0}, f"{LEAST} 1 of num_queries, got 0"),
@@ -251,9 +240,10 @@ TRAITS: list[tuple[Any, str, Any, str]] = [
     (lambda: figure_of("wordy"), "date", 2, "date must lie in [0, dates=2), got 2"),
     (lambda: figure_of("wordy"), "step", 13, "step must lie in [0, steps=13), got 13"),
     (lambda: figure_of("nothing"), "step", 1, "step must lie in [0, steps=1), got 1"),
-    (cost, "batch", 3, "batch must be a power of two from 1 to 64, got 3"),
-    (cost, "num_queries", 8, "num_queries must be a power of two from 16 to 4096, got 8"),
-    (cost, "layer", "bilinear", "layer must be one of additive, dot, got 'bilinear'"),
+    (CostFigure, "batch", 3, "batch must be a power of two, got 3"),
+    (CostFigure, "num_layers", 0, "num_layers must lie in [1, 128], got 0"),
+    (CostFigure, "num_kv_heads", 64, "num_kv_heads must be at most num_heads=32, got 64"),
+    (CostFigure, "num_heads", 4, "num_kv_heads must be at most num_heads=4, got 8"),
     *((HeadsFigure, *row) for row in OF_HEADS),
     (HeadsFigure, "query", 18, "query must lie in [0, symbols=18), got 18"),
     (lambda: MaskFigure(causal="last"), "start", -1, "start must lie in [0, num_keys=6], got -1"),
