@@ -45,7 +45,7 @@ class Attention(ExplainedModule):
     Example:
         >>> class NearestAttention(Attention):
         ...     def score(self, queries, keys):
-        ...         return -torch.cdist(queries, keys)
+        ...         return -(queries.unsqueeze(-2) - keys.unsqueeze(-3)).norm(dim=-1)
         >>> queries, keys = torch.ones(1, 2, 3), torch.ones(1, 5, 3)
         >>> NearestAttention()(queries, keys, values=keys).shape
         torch.Size([1, 2, 3])

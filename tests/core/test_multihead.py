@@ -9,6 +9,8 @@ from torch import nn
 
 from attnbook import MultiHeadAttention, causal_mask, length_mask
 from tests.cases import NUM_HEADS, NUM_HIDDENS, make
+from tools import ROOT
+from tools.book.notebooks import read
 
 pytestmark = pytest.mark.usefixtures("every_path")
 
@@ -29,6 +31,24 @@ def test_two_heads_of_one_number_by_hand():
     assert output.flatten().tolist() == pytest.approx([4 / 4 + 3 * 8 / 4, 3 * 40 / 4 + 80 / 4])
     weights = layer.attention_weights.flatten().tolist()
     assert weights == pytest.approx([1 / 4, 3 / 4, 3 / 4, 1 / 4])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16], ids=str)
+def test_the_class_to_copy_from_the_book_needs_only_torch_and_does_the_same(dtype):
+    cells = read(ROOT / "chapters" / "multi-head-attention.ipynb").cells
+    (source,) = [cell.source for cell in cells if cell.id == "multi-head-attention-copy"]
+    exec(source, scope := {"torch": torch, "nn": nn})  # noqa: S102
+    layers = MultiHeadAttention(*[6] * 4, 2, dropout=0.5), scope["MultiHead"](6, 2, dropout=0.5)
+    layers[1].load_state_dict(layers[0].state_dict())
+    inputs = [torch.randn(2, n, 6, dtype=dtype, requires_grad=True) for n in (3, 7, 7)]
+    mask, lens = torch.arange(42).reshape(2, 3, 7) % 5 != 0, torch.tensor([7, 0])
+    for rules in ({}, {"valid_lens": lens}, {"valid_lens": lens, "mask": mask, "causal": True}):
+        results = []
+        for layer in layers:
+            torch.manual_seed(17)  # drops the same weights
+            output = layer.to(dtype)(*inputs, **rules)
+            results.append((output, *torch.autograd.grad(output.square().sum(), inputs)))
+        torch.testing.assert_close(*results)
 
 
 # torch's layer

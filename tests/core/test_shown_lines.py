@@ -11,7 +11,6 @@ from attnbook import (
     AdditiveAttention,
     Attention,
     DotProductAttention,
-    MultiHeadAttention,
     masked_softmax,
     rotary_encoding,
     sinusoidal_encoding,
@@ -59,10 +58,6 @@ CALLS = {
     "additive-attention": (
         lambda: make("additive")(*inputs(), PER_EXAMPLE),
         [AdditiveAttention.score, additive_features],
-    ),
-    "multi-head-attention": (
-        lambda: make("multi-head")(*inputs(), PER_EXAMPLE),
-        [MultiHeadAttention.forward],
     ),
     "bahdanau-attention": (
         translate_and_learn,

@@ -12,10 +12,11 @@ from contextlib import nullcontext
 import pytest
 import torch
 
-from attnbook import Attention, DotProductAttention, KeyValueCache, MultiHeadAttention
+from attnbook import DotProductAttention, KeyValueCache, MultiHeadAttention
 from attnbook.fused import choose
 from attnbook.fused.on_demand import WeightsOnDemand
 from tests.cases import every_mask, make, random_qkv
+from tests.core.random_calls import Distance
 
 BIAS = torch.linspace(-1, 1, 21).reshape(3, 7)
 dot_and_heads = pytest.mark.parametrize("name", ["dot", "multi-head"])
@@ -135,14 +136,9 @@ def test_a_step_of_ones_own_decides_in_every_way_of_calling(step, keep_weights):
         assert not output.any()
 
 
-class NearestAttention(Attention):
-    def score(self, queries, keys):
-        return -torch.cdist(queries, keys)
-
-
 def test_an_attention_of_ones_own_takes_a_cache():
     layer = MultiHeadAttention(8, 8, 8, num_hiddens=8, num_heads=2)
-    layer.attention = NearestAttention()
+    layer.attention = Distance()
     x, cache = torch.randn(2, 5, 8), KeyValueCache(1, 2, 2, 4, 4)
     with torch.no_grad():
         whole, outputs = layer(x, x, x, causal=True), []

@@ -29,7 +29,7 @@ def test_its_python_runs_from_top_to_bottom_and_prints_the_output_of_the_page(tm
     assert [output for output in outputs if output not in printed] == []
     assert scope["output"].shape == (2, 3, 4)
     assert torch.equal(scope["output"][1], torch.zeros(3, 4))
-    assert scope["NearestAttention"]()(*(torch.ones(1, 2, 2) for _ in range(3))).shape == (1, 2, 2)
+    assert scope["NearestAttention"]()(*(torch.ones(1, 2, 2).half(),) * 3).shape == (1, 2, 2)
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])

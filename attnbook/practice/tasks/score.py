@@ -19,8 +19,8 @@ by_hand = ListTask(
     draws="score",
     statement=(
         "Write `score(query, key)`: it takes two vectors, lists of the same length, and returns "
-        "one number. This score is 0 where the vectors are equal, and lower the farther they are "
-        "apart: minus the sum of their squared differences, divided by 2."
+        "one number. This score is 0 where the vectors are equal. The farther apart they are, the "
+        "lower it is: minus the sum of their squared differences, divided by 2."
     ),
     starter="def score(query, key):\n    ...",
 )

@@ -38,7 +38,7 @@ def test_neighbouring_heads_read_the_keys_and_values_of_the_first(key_heads):
     plain = as_if_repeated(figure, inputs, key_heads)
     assert torch.equal(figure.attention_weights, plain.attention_weights)
     assert torch.equal(figure.output, plain.output)
-    assert f"key heads {key_heads}\n" in repr(figure)
+    assert f"KV heads {key_heads}\n" in repr(figure)
 
 
 def test_a_number_of_key_heads_that_cannot_be_is_refused():
@@ -63,7 +63,7 @@ def show(stage):
 def test_in_the_page_the_slider_shares_keys_and_every_number_follows(show):
     shown, (figure, inputs) = show("heads"), make_figure()
     shown.tab.evaluate(UNFOLD)
-    slider = shown.figure.get_by_label("key heads", exact=True)
+    slider = shown.figure.get_by_label("KV heads", exact=True)
     names = [f"example {head}" for head in range(HEADS)]
     for key, key_heads in (("Home", 1), ("ArrowRight", 2), ("End", 4), ("Home", 1)):
         slider.press(key)
