@@ -80,7 +80,8 @@ def attend(query, keys, values):
     exponentials = [math.exp((score - max(scores)) / math.sqrt(len(query))) for score in scores]
     total = sum(exponentials)
     return [
-        sum(exponential * value[i] for exponential, value in zip(exponentials, values, strict=True)) / total
+        sum(exponential * value[i] for exponential, value in zip(exponentials, values, strict=True))
+        / total
         for i in range(len(values[0]))
     ]
 

@@ -119,7 +119,8 @@ export function sumRows({ title, of, now }, slots, ends) {
  * @param {Carried[][]} walks
  */
 export function outputRows(scores, values, block, slots, walks) {
-  const shares = (/** @type {Carried} */ { exponentials, total }) => exponentials.map((exponential) => exponential / (total || 1));
+  const shares = (/** @type {Carried} */ { exponentials, total }) =>
+    exponentials.map((exponential) => exponential / (total || 1));
   const steps = walks[0].map((_, step) => maskedSoftmax(scores, Math.min(step * block, scores.length)));
   const all = [...walks.flatMap((walk) => walk.map(shares)), ...steps];
   const rows = values[0].map((_, c) => {

@@ -48,7 +48,11 @@ export function describeKey(key, score, value, carried) {
   const numbers = { key, score: decimals(score), value: formatVector(value, short) };
   if (!carried) return fill(TEXT.key_not_read, numbers);
   const exponential = carried.exponentials[key];
-  return fill(TEXT.key_read, { ...numbers, exponential: decimals(exponential), weight: decimals(exponential / carried.total) });
+  return fill(TEXT.key_read, {
+    ...numbers,
+    exponential: decimals(exponential),
+    weight: decimals(exponential / carried.total),
+  });
 }
 
 /** How the output so far compares. @param {number[]} error @param {boolean} last whether all is read */
