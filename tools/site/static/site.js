@@ -118,11 +118,12 @@ if (sidebar) {
 // The scripts of menus, search and copy buttons start in their order at the first sign of a reader,
 // who misses nothing before: they take the time of the figures. A click on a button before they have
 // started is repeated then.
-const SIGNS = ["pointermove", "pointerdown", "click", "wheel", "scroll", "keydown", "focusin"];
+const SEARCHES = document.getElementById("search-results"); // the search page
+const SIGNS = ["pointermove", "pointerdown", "click", "wheel", "scroll", "keydown"];
+if (!SEARCHES) SIGNS.push("focusin"); // its field has the focus without a reader
 /** @type {HTMLElement | null | undefined} */
 let clickedEarly;
 const LEAVING = 3000; // milliseconds
-const SEARCHES = document.getElementById("search-results"); // the search page, which has the focus in its field
 
 /** @param {MouseEvent} event */
 function rememberClick({ target, defaultPrevented }) {
