@@ -15,9 +15,9 @@ from tests.tools.site.site_checks import WIDE
 
 
 @pytest.fixture(scope="module")
-def alone(browser, serve, tmp_path_factory):
+def open_figures(browser, serve, tmp_path_factory):
     """A function that opens a page with figures, and gives the tab and the figures."""
-    folder = tmp_path_factory.mktemp("alone")
+    folder = tmp_path_factory.mktemp("figures")
     address = serve(folder)
 
     @contextmanager
@@ -35,7 +35,7 @@ def alone(browser, serve, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def stage(alone):
+def stage(open_figures):
     """A function that puts named figures on one page; returns a function that shows one of them.
 
     It resets the figure to its first state, and gives the page its width.
@@ -44,7 +44,7 @@ def stage(alone):
 
         def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
             states = [traits(figure) for figure in figures.values()]
-            tab, shown = pages.enter_context(alone(*figures.values(), has_touch=True))
+            tab, shown = pages.enter_context(open_figures(*figures.values(), has_touch=True))
             parts = zip(shown.all(), states, strict=True)
             on_page = [Shown(tab, *both, index) for index, both in enumerate(parts)]
             named = dict(zip(figures, on_page, strict=True))
@@ -62,6 +62,6 @@ def stage(alone):
 
 
 @pytest.fixture(scope="module", params=["http", "file"])
-def address(request, built, serve):
-    """The address of a small book, `built` by the test module, on a server and in a folder."""
-    return serve(built.html) if request.param == "http" else f"{built.html.as_uri()}/"
+def address(request, pages, serve):
+    """The address of a small book, `pages` of the test module, on a server and in a folder."""
+    return serve(pages.html) if request.param == "http" else f"{pages.html.as_uri()}/"

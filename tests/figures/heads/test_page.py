@@ -229,8 +229,8 @@ WITHOUT_EQUAL_EVENTS = """() => {
 }"""
 
 
-def test_the_grey_disappears_when_the_text_is_right_again(alone):
-    with alone(HeadsFigure(text="ab")) as (tab, figure):
+def test_the_grey_disappears_when_the_text_is_right_again(open_figures):
+    with open_figures(HeadsFigure(text="ab")) as (tab, figure):
         tab.evaluate(WITHOUT_EQUAL_EVENTS)
         field(figure).fill("abz")
         expect(figure.locator(".stale")).to_have_count(1)

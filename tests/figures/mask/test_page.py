@@ -133,7 +133,7 @@ def test_where_copying_is_forbidden_the_code_is_selected(show):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     """The built page of a small book with a figure and a puzzle."""
     figures = [MaskFigure(causal="last"), MaskFigure(goal=PICTURE, groups=["predicate", "code"])]
     whole = book(tmp_path_factory.mktemp("mask-book"), two=notebook(*figures))
@@ -353,8 +353,8 @@ def test_python_is_loaded_when_a_rule_is_written_and_the_rest_works_without_it(b
         assert shows_mask(figure, MaskRules(6, 6, causal="last"))
 
 
-def test_the_first_load_is_small(built):
-    [module] = [file for file in built.modules if b"mask-verdict" in file.read_bytes()]
+def test_the_first_load_is_small(pages):
+    [module] = [file for file in pages.modules if b"mask-verdict" in file.read_bytes()]
     assert packed_size(module) < BUDGETS["kilobytes"]["first_load"]["mask"] * 1000
 
 

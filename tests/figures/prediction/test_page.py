@@ -13,9 +13,9 @@ from tests.tools.site.site_checks import NARROW, WIDE
 
 
 @pytest.fixture(scope="module")
-def show(alone):
+def show(open_figures):
     """A function that opens a page with one case and gives tab and figure."""
-    return lambda case, **options: alone(CASES[case](), **options)
+    return lambda case, **options: open_figures(CASES[case](), **options)
 
 
 def type_in(figure, *texts):

@@ -96,13 +96,13 @@ SPLIT = 7  # the step at which the heads of "heads" are split
 
 
 @pytest.fixture(scope="module")
-def show(alone):
+def show(open_figures):
     """A function that sets the width of the page and the step of a case.
 
     It returns the tab, the figure, its trace and its traits.
     """
     made = [ShapeFigure(trace_case(name), caption="A caption.") for name in CASES]
-    with alone(*made, has_touch=True) as (tab, figures):
+    with open_figures(*made, has_touch=True) as (tab, figures):
 
         def go(case: str = "heads", step: int = 0, width: int = WIDE):
             figure = figures.nth([*CASES].index(case))

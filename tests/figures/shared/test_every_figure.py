@@ -311,7 +311,7 @@ def test_only_readers_who_accept_motion_see_transitions(every):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     whole = book(tmp_path_factory.mktemp("every-book"), every=notebook(*captioned()))
     assert whole.build().warnings == ""
     return whole
