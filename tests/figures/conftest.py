@@ -10,7 +10,7 @@ import pytest
 
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
-from tests.figures.shared.page import FRAMES, Shown, harness, open_figure
+from tests.figures.shared.page import FRAMES, View, harness, open_figure
 from tests.tools.site.site_checks import WIDE
 
 
@@ -42,14 +42,14 @@ def stage(open_figures):
     """
     with ExitStack() as pages:
 
-        def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
+        def go(figures: dict[str, Figure]) -> Callable[..., View]:
             states = [traits(figure) for figure in figures.values()]
-            tab, shown = pages.enter_context(open_figures(*figures.values(), has_touch=True))
-            parts = zip(shown.all(), states, strict=True)
-            on_page = [Shown(tab, *both, index) for index, both in enumerate(parts)]
+            tab, found = pages.enter_context(open_figures(*figures.values(), has_touch=True))
+            parts = zip(found.all(), states, strict=True)
+            on_page = [View(tab, *both, index) for index, both in enumerate(parts)]
             named = dict(zip(figures, on_page, strict=True))
 
-            def show(name: str, width: int = WIDE) -> Shown:
+            def show(name: str, width: int = WIDE) -> View:
                 if tab.viewport_size["width"] != width:
                     tab.set_viewport_size({"width": width, "height": 800})
                     tab.evaluate(FRAMES)

@@ -36,14 +36,14 @@ def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
     dates, translations = translated(case)
     figure = cached_figure(case)
     for number, (date, expected) in enumerate(zip(dates, translations, strict=True)):
-        shown, length = figure.translations[number], len(expected.output)
-        assert "".join(shown["text"]) == expected.text
-        assert "".join(shown["output"]) == expected.output
+        entry, length = figure.translations[number], len(expected.output)
+        assert "".join(entry["text"]) == expected.text
+        assert "".join(entry["output"]) == expected.output
         dated = not isinstance(date, str)
-        assert shown["expected"] == (date.iso if dated else "")
-        assert shown["locale"] == (date.locale if dated else "")
-        assert shown["fields"] == ((FIELDS + [""] * length)[:length] if dated else [""] * length)
-        spans = {field: tuple(span) for field, span in shown["spans"].items()}
+        assert entry["expected"] == (date.iso if dated else "")
+        assert entry["locale"] == (date.locale if dated else "")
+        assert entry["fields"] == ((FIELDS + [""] * length)[:length] if dated else [""] * length)
+        spans = {field: tuple(span) for field, span in entry["spans"].items()}
         assert spans == (date.spans if dated else {})
         figure.date = number
         assert figure.attention_weights.dtype == torch.float64

@@ -56,8 +56,8 @@ def test_a_pasted_output_gets_the_verdict_of_python_and_the_scripts_load_late(br
         paste(figure, text)
         expect(verdict(figure)).to_contain_text("To fix it")
         expected = recognize("grouped-heads", text).paragraphs()
-        shown = [each.replace("`", "") for each in expected]
-        assert verdict(figure).locator("p").all_inner_texts() == shown
+        paragraphs = [each.replace("`", "") for each in expected]
+        assert verdict(figure).locator("p").all_inner_texts() == paragraphs
         names = [url.rsplit("/", 1)[1].split("?")[0] for url in requests if "live/" in url]
         assert sorted(names) == ["python.js", "recognition.js"]
         figure.get_by_label("Task").select_option("split-heads")

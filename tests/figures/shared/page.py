@@ -212,7 +212,7 @@ SET_ALL = """([index, traits]) => {
 SENT = {"wanted", "weights"}  # a page requests them once, and stores them
 
 
-class Shown(NamedTuple):
+class View(NamedTuple):
     """One of the figures of a page, and its first traits."""
 
     tab: Page
@@ -224,7 +224,7 @@ class Shown(NamedTuple):
         """Send the traits that differ, as Python does."""
         self.tab.evaluate(SET_ALL, [self.index, traits])
 
-    def reset(self) -> Shown:
+    def reset(self) -> View:
         """Send the first traits again."""
         self.set(**{name: value for name, value in self.state.items() if name not in SENT})
         return self

@@ -202,14 +202,14 @@ class Every(NamedTuple):
     """A page with all examples."""
 
     tab: Page
-    shown: dict[str, Locator]
+    figures: dict[str, Locator]
     traits: list[dict[str, Any]]  # as they were first
     snapshots: list[list[str]]  # as they were first
 
     def evaluate(self, script: str, media: str = "screen") -> dict[str, Any]:
         """Run a script on each figure, as printed or on the screen."""
         self.tab.emulate_media(media=media)
-        results = {name: figure.evaluate(script) for name, figure in self.shown.items()}
+        results = {name: figure.evaluate(script) for name, figure in self.figures.items()}
         self.tab.emulate_media(media="screen")
         return results
 
@@ -226,9 +226,9 @@ def open_page(browser, serve, tmp_path_factory):
             opening = open_figure(browser, f"{address}page.html", reduced_motion="reduce")
             tab, record = pages.enter_context(opening)
             tab.evaluate("ready")
-            shown = tab.locator("figure[data-attnbook-figure]").all()
+            figures = tab.locator("figure[data-attnbook-figure]").all()
             assert record.complaints == []
-            named = dict(zip(EXAMPLES, shown, strict=True))
+            named = dict(zip(EXAMPLES, figures, strict=True))
             return Every(tab, named, [*map(traits, made)], tab.evaluate(SNAPSHOTS))
 
         yield go
@@ -253,18 +253,18 @@ MISROUNDED = """figure => [...figure.querySelectorAll('td[data-value]')].map(
 def test_it_begins_with_its_action_and_ends_with_its_caption_and_its_numbers_are_folded(
     every, name
 ):
-    shown = every.shown[name]
-    assert shown.get_attribute("data-attnbook-figure") == name.partition(",")[0]
-    first = shown.locator("> :first-child")
+    figure = every.figures[name]
+    assert figure.get_attribute("data-attnbook-figure") == name.partition(",")[0]
+    first = figure.locator("> :first-child")
     assert first.get_attribute("class") == "action"
     assert first.inner_text() == f"Try {name}: what happens?"
     assert first.locator("code").inner_text() == name
-    assert shown.locator("> figcaption").inner_text() == f"A caption of {name}."
-    assert shown.get_by_role("table").count() == 0
-    count = shown.locator("details table").count()
-    assert count == shown.locator("table").count()
+    assert figure.locator("> figcaption").inner_text() == f"A caption of {name}."
+    assert figure.get_by_role("table").count() == 0
+    count = figure.locator("details table").count()
+    assert count == figure.locator("table").count()
     assert (count == 0) == (name in ("code", "prediction", "recognize"))
-    assert shown.evaluate(MISROUNDED) == []
+    assert figure.evaluate(MISROUNDED) == []
 
 
 def test_no_id_occurs_twice_and_jupyterlab_does_not_handle_keys_of_controls(every):

@@ -49,17 +49,17 @@ def test_when_the_model_is_loaded_the_numbers_stay_and_nothing_moves(stage, room
     figures = {case: room.make(**room.cases[case]) for case in [*room.cases][:3]}
     show_first = stage(figures)
     for case, python in figures.items():
-        shown = show_first(case)
-        trained = Trained(shown, shown.figure, python)
-        assert room.disagreements(shown.figure, python, room.rough) == [], case
-        before = shown.figure.evaluate(POSITIONS)
+        view = show_first(case)
+        trained = Trained(view, view.figure, python)
+        assert room.disagreements(view.figure, python, room.rough) == [], case
+        before = view.figure.evaluate(POSITIONS)
         trained.send_weights()
-        assert room.disagreements(shown.figure, python) == [], case
-        assert shown.figure.evaluate(POSITIONS) == pytest.approx(before, abs=0.1), case
+        assert room.disagreements(view.figure, python) == [], case
+        assert view.figure.evaluate(POSITIONS) == pytest.approx(before, abs=0.1), case
 
 
 def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(show, room):
-    shown, figure, python = show()
+    view, figure, python = show()
     field, message = room.field(figure), room.message(figure)
     open_more_controls(figure)
     for typed, why in room.refused.items():
@@ -75,7 +75,7 @@ def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(sh
     for part, count in ((figure.locator(".stale"), 0), (message.filter(has_text="Still"), 0)):
         expect(part).to_have_count(count)
     expect(field).to_have_attribute("aria-invalid", "false")
-    shown.reset()
+    view.reset()
     assert room.disagreements(figure, python) == []
 
 
