@@ -35,10 +35,10 @@ def added(hidden, low=-math.inf, dtype=torch.float32):
 
 def joined(masks, rules):
     """The `(num_queries, num_keys)` that all masks of one example show together."""
-    shown = ones(1, rules.num_queries, rules.num_keys).bool()
+    visible = ones(1, rules.num_queries, rules.num_keys).bool()
     for mask in masks:
-        shown = shown & mask
-    return shown[0]
+        visible = visible & mask
+    return visible[0]
 
 
 # There and back
@@ -91,8 +91,8 @@ def by_four_axes(rules):
 def by_attnbook(rules):
     shape = (1, rules.num_queries, rules.num_keys)
     given = {"valid_lens": None, "causal": False} | for_attnbook(rules)
-    shown = visible_keys(shape, device=torch.device("cpu"), **given)
-    return joined([] if shown is None else [shown], rules)
+    visible = visible_keys(shape, device=torch.device("cpu"), **given)
+    return joined([] if visible is None else [visible], rules)
 
 
 def of_an_encoder(rules):
@@ -219,8 +219,8 @@ def test_the_advice_for_a_mask_of_numbers_shows_what_it_meant(convert, hidden, r
     assert f"{advice} " in str(caught.value)
     given = {"mask[:, None]": mask[:, None], "mask": mask}[named]
     layer(x, x, x, mask=given == 1 if compared == "== 1" else given == 0)
-    shown = ~(hidden[:, None] if convert is from_key_padding_mask else hidden)
-    assert ((layer.attention_weights > 0) == shown).all()
+    visible = ~(hidden[:, None] if convert is from_key_padding_mask else hidden)
+    assert ((layer.attention_weights > 0) == visible).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float16])

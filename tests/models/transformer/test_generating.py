@@ -282,18 +282,18 @@ class Terminal(io.StringIO):
 def test_a_bar_is_drawn_on_a_terminal_where_it_takes_longer_than_two_seconds(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(progress_bar.time, "monotonic", lambda: now[0])
-    shown = {}
+    texts = {}
     for stream in (Terminal(), io.StringIO()):
         bar = progress_bar.LateBar(stream)
         for seconds, share in ((1.9, 0.25), (2.1, 0.5), (3.0, 1.0)):
             now[0] = 100 + seconds
             bar(share)
-        shown[type(stream)] = stream.getvalue()
+        texts[type(stream)] = stream.getvalue()
         now[0] = 100.0
-    assert shown[io.StringIO] == ""
-    assert re.findall(r"\d+%", shown[Terminal]) == ["50%"]
-    assert shown[Terminal].endswith("\r")
-    assert "\n" not in shown[Terminal]
+    assert texts[io.StringIO] == ""
+    assert re.findall(r"\d+%", texts[Terminal]) == ["50%"]
+    assert texts[Terminal].endswith("\r")
+    assert "\n" not in texts[Terminal]
 
 
 def test_a_report_gets_the_share_of_all_texts(monkeypatch):

@@ -236,9 +236,9 @@ def layout_faults(page: Page, width: int) -> list[str]:
     page.evaluate(UNFOLD)
     found = page.evaluate(FLAT_DOTS)
     for part in ("h1", SEARCH):
-        shown = page.evaluate(VISIBLE, part)
-        if len(shown) != 1:
-            found.append(f"{part}: {shown}")
+        visible = page.evaluate(VISIBLE, part)
+        if len(visible) != 1:
+            found.append(f"{part}: {visible}")
     if page.evaluate("document.documentElement.scrollWidth") > width:
         found.append(f"wider than {width} px: {page.evaluate(OVERFLOW)}")
     if width == NARROW:

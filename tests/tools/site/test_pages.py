@@ -207,8 +207,8 @@ def test_without_scripts_paper_shows_the_text_alone(browser, home):
         around = page.locator(
             ".bd-header, .bd-header-article, .bd-sidebar, .prev-next-area, footer"
         )
-        shown = "all => all.filter(e => e.checkVisibility()).map(e => e.className)"
-        assert around.evaluate_all(shown) == []
+        classes = "all => all.filter(e => e.checkVisibility()).map(e => e.className)"
+        assert around.evaluate_all(classes) == []
 
 
 def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):

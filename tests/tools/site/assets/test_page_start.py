@@ -75,10 +75,10 @@ def test_a_click_that_is_the_first_sign_is_not_lost(browser, home):
 def test_the_sidebar_shows_the_page_before_the_theme_starts(browser, home):
     with open_page(browser, "about:blank") as (page, _):
         page.goto(f"{home}chapters/your-progress.html")
-        shown = "document.querySelector('div.bd-sidebar').scrollTop"
-        assert page.evaluate(shown) > 0
+        scroll = "document.querySelector('div.bd-sidebar').scrollTop"
+        assert page.evaluate(scroll) > 0
         page.evaluate("document.querySelector('div.bd-sidebar').scrollBy(0, -64)")  # as fonts do
-        first = page.evaluate(shown)
+        first = page.evaluate(scroll)
         page.mouse.move(300, 300)
         page.wait_for_function("'bootstrap' in window")
-        assert page.evaluate(shown) == first
+        assert page.evaluate(scroll) == first

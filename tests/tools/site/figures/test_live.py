@@ -17,8 +17,8 @@ STRAY = '```{raw} html\n<script type="application/vnd.jupyter.widget-view+json">
 
 def one_figure(size: int = 3, **changes):
     """A page with a stand-in figure."""
-    shown = cell(view("a", f"StandIn: size {size}"))
-    return page(shown, models={"a": figure(size, **changes)})
+    output = cell(view("a", f"StandIn: size {size}"))
+    return page(output, models={"a": figure(size, **changes)})
 
 
 # Models that the host cannot mount, with the text of their output and the reason.
@@ -33,9 +33,9 @@ REFUSED = {
 
 def write_pages():
     """A page for each thing that can happen."""
-    shown = figure(caption="the one that can be shown")
+    mountable = figure(caption="the one that can be shown")
     refused = {
-        name: page(cell(view("a", text)), cell(view("b")), models={"a": model, "b": shown})
+        name: page(cell(view("a", text)), cell(view("b")), models={"a": model, "b": mountable})
         for name, (model, text, _) in REFUSED.items()
     }
     a, b, both = view("a"), view("b"), {"a": figure(), "b": figure(4)}
@@ -137,8 +137,8 @@ def test_a_module_is_written_once_for_all_figures_and_pages(pages):
 def test_what_the_host_cannot_mount_is_named_with_its_page(pages, name):
     assert warnings_of(pages, name).count("WARNING") == 1
     assert f"cell 1 shows {REFUSED[name][2]}" in warnings_of(pages, name)
-    (shown,) = state(pages.read(name)).values()
-    assert shown["caption"] == "the one that can be shown"
+    (traits,) = state(pages.read(name)).values()
+    assert traits["caption"] == "the one that can be shown"
 
 
 def test_a_view_without_its_model_and_one_outside_a_cells_output_are_named(pages):
@@ -160,8 +160,8 @@ def test_a_tagged_cell_shows_its_code_and_its_prints_and_one_note_instead_of_its
     assert html.index("slider") < html.index("before 5") < html.index(NOTE)
     for name in ("tagged", "silent", "mixed"):
         assert pages.read(name).count(NOTE) == 1
-    (shown,) = state(pages.read("mixed")).values()
-    assert shown["size"] == 4
+    (traits,) = state(pages.read("mixed")).values()
+    assert traits["size"] == 4
 
 
 # Builds
