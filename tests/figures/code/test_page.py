@@ -147,8 +147,8 @@ def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser
     context.close()
     live = pages.html / "_static" / "live"
     files = [(live / name).read_bytes() for name in ("editor.js", "python.js")]
-    packed = [len(gzip.compress(data, 6)) for data in files]
-    assert sum(packed) < BUDGETS["kilobytes"]["editor_and_python"] * 1000, packed
+    sizes = [len(gzip.compress(data, 6)) for data in files]
+    assert sum(sizes) < BUDGETS["kilobytes"]["editor_and_python"] * 1000, sizes
     assert "at-touch" not in pages.read("none")
 
 

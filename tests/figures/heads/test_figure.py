@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.packing import arrays, packed, steps_of
+from attnbook.figures.heads.packing import arrays, pack_model, steps_of
 from attnbook.figures.heads.reading import predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.removal import without_heads
@@ -54,7 +54,7 @@ def test_a_removed_head_adds_nothing():
 
 
 def test_packed_weights_equal_those_of_the_checkpoint():
-    model = packed("copying")
+    model = pack_model("copying")
     names = [name for name, _ in model["arrays"]]
     assert names == [
         "embedding",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attnbook.figures import TranslatorFigure
-from attnbook.figures.translator.packing import arrays, packed, translator_of
+from attnbook.figures.translator.packing import arrays, pack_model, translator_of
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.checkpoints import BOOK, book_model
 from attnbook.models.translator.interventions import without
@@ -50,7 +50,7 @@ def test_reading_leaves_no_hooks():
 
 
 def test_packed_weights_equal_those_of_the_checkpoint():
-    model, checkpoint = packed("convolutional"), book_model("convolutional")
+    model, checkpoint = pack_model("convolutional"), book_model("convolutional")
     own, sent = dict(arrays(checkpoint)), unpacked(model["arrays"], model["data"])
     assert [*sent] == [*own]
     assert all(torch.equal(part, own[name]) for name, part in sent.items())
@@ -64,7 +64,7 @@ def test_packed_weights_equal_those_of_the_checkpoint():
 
 def test_every_model_of_the_book_has_a_packer_of_its_own():
     assert {"copying", *BOOK} <= {*packers()}
-    assert packers()["small"]() == packed("small")
+    assert packers()["small"]() == pack_model("small")
 
 
 def test_traits_can_be_set_together():
