@@ -371,9 +371,9 @@ class KeyValueCache:
         used = new.count_used() if first is None else first + num_tokens
         step = CacheStep(slots, real, positions, self._see(positions, documents, new, used))
         step.first = first if valid is None else None
-        alone = self._state.one_document and not documents_given
+        one_document = self._state.one_document and not documents_given
         is_dense = self._state.is_dense and not given and step.first is not None
-        return step, _State(new, self._state.layers, used, alone, is_dense)
+        return step, _State(new, self._state.layers, used, one_document, is_dense)
 
     def _reserve_next(self) -> tuple[CacheStep, _State]:
         """Reserve a slot for the next token of each row, as `_reserve` does for any tokens."""
@@ -631,9 +631,9 @@ class KeyValueCache:
         copied = {name: it.detach().to(self.device, copy=True) for name, it in state.items()}
         slots = Slots.restore({name: copied[f"slots.{name}"] for name in SAVED})
         layers = [(copied[f"keys.{i}"], copied[f"values.{i}"]) for i in range(self.num_layers)]
-        alone = not bool(slots.documents.any())
+        one_document = not bool(slots.documents.any())
         used = slots.count_used()
-        self._become(_State(slots, tuple(layers), used, alone, slots.are_dense(used)))
+        self._become(_State(slots, tuple(layers), used, one_document, slots.are_dense(used)))
 
     def _settle(self, what: str) -> None:
         """Refuse a step that is open; clear the slots that have been freed."""
