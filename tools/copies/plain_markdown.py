@@ -29,7 +29,7 @@ class PlainError(ValueError):
     """A part of a page that has no form in plain Markdown here."""
 
 
-def linked(text: str, address: str, title: str = "") -> str:
+def link_to(text: str, address: str, title: str = "") -> str:
     """A link, or only its text if it would lead nowhere."""
     if not FAR.match(address):
         return text
@@ -65,7 +65,7 @@ def inline(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
         case nodes.literal():
             return code(node.astext())
         case nodes.reference():
-            return linked(line(node), node.get("refuri", ""), node.get("reftitle", ""))
+            return link_to(line(node), node.get("refuri", ""), node.get("reftitle", ""))
         case nodes.image():
             return f"![{node.get('alt', '')}]({node['uri']})"
         case nodes.raw():

@@ -22,8 +22,8 @@ from tests.figures.alignment.cases import (
     long_text,
     make_date,
     never_ending,
-    translated,
-    untrained,
+    new_model,
+    translate_case,
 )
 from tests.figures.attention.cases import traits
 from tools import BUDGETS
@@ -33,7 +33,7 @@ each_case = pytest.mark.parametrize("case", CASES)
 
 @each_case
 def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
-    dates, translations = translated(case)
+    dates, translations = translate_case(case)
     figure = cached_figure(case)
     for number, (date, expected) in enumerate(zip(dates, translations, strict=True)):
         entry, length = figure.translations[number], len(expected.output)
@@ -55,7 +55,7 @@ def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
 
 
 def test_the_model_is_unchanged_afterwards(monkeypatch):
-    model = untrained(dropout=0.5)
+    model = new_model(dropout=0.5)
     expected = AlignmentFigure(model, ["ab cd"])
     model.train()
     model.attention.eval()
@@ -94,7 +94,7 @@ def test_the_state_of_a_chapter_is_small():
 
 
 def test_another_date_keeps_the_step_if_it_has_one():
-    model = untrained()
+    model = new_model()
     texts = [long_text(7, shift) for shift in range(40)]
     counts = {text: len(model.translate([text])[0].output) for text in texts}
     long = max(texts, key=counts.get)

@@ -41,12 +41,12 @@ READ = reading("""
 def show(stage):
     on_page = stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
 
-    def unfolded(case: str, width: int = WIDE):
+    def show_unfolded(case: str, width: int = WIDE):
         view = on_page(case, width)
         view.figure.evaluate(UNFOLD)
         return view
 
-    return unfolded
+    return show_unfolded
 
 
 def shows_mask(figure, rules: MaskRules) -> bool:

@@ -55,10 +55,10 @@ def answers():
     return ask_module(ShapeFigure, PROGRAM, states=states, cuts=list(CUTS))
 
 
-def rounded(value: Any) -> Any:
+def round_numbers(value: Any) -> Any:
     """Numbers without the last digits, which depend on the order of operations."""
     if isinstance(value, list):
-        return [rounded(each) for each in value]
+        return [round_numbers(each) for each in value]
     return round(value, 9) if isinstance(value, float) else value
 
 
@@ -145,7 +145,7 @@ def disagreements(name: str, pages: list[dict]) -> list[str]:
         found += [
             f"step {index}, {step.name}: {k}"
             for k, v in ours.items()
-            if rounded(page[k]) != rounded(v)
+            if round_numbers(page[k]) != round_numbers(v)
         ]
     return found
 

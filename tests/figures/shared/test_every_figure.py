@@ -177,7 +177,7 @@ def test_its_text_begins_with_its_action(name, monkeypatch):
     assert repr(figure).startswith(f"{ACTION}\n")
 
 
-def captioned() -> list[Figure]:
+def make_captioned() -> list[Figure]:
     made = [example.make() for example in EXAMPLES.values()]
     assert {type(figure).__name__ for figure in made} == {*figures.__all__}
     for name, figure in zip(EXAMPLES, made, strict=True):
@@ -237,7 +237,7 @@ def open_page(browser, serve, tmp_path_factory):
 @pytest.fixture(scope="module")
 def every(open_page):
     """A page with all examples. Only the tests after "New values from Python" change it."""
-    return open_page(captioned())
+    return open_page(make_captioned())
 
 
 # Cells whose text is not their value rounded.
@@ -312,7 +312,7 @@ def test_only_readers_who_accept_motion_see_transitions(every):
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    whole = book(tmp_path_factory.mktemp("every-book"), every=notebook(*captioned()))
+    whole = book(tmp_path_factory.mktemp("every-book"), every=notebook(*make_captioned()))
     assert whole.build().warnings == ""
     return whole
 
@@ -328,22 +328,22 @@ def test_all_figures_work_on_one_page_of_a_book(every, browser, address):
 
 
 @pytest.fixture(scope="module")
-def changed(open_page):
+def updates(open_page):
     """A page with all examples, made with the new values of their traits."""
-    made = captioned()
+    made = make_captioned()
     for figure, example in zip(made, EXAMPLES.values(), strict=True):
         figure.set_state(example.changes)
     return open_page(made)
 
 
-def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(every, changed):
+def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(every, updates):
     tab = every.tab
     for index, (name, example) in enumerate(EXAMPLES.items()):
-        tab.evaluate(SET_ALL, [index, changed.traits[index]])
-        expected = changed.snapshots[index]
+        tab.evaluate(SET_ALL, [index, updates.traits[index]])
+        expected = updates.snapshots[index]
         assert tab.evaluate(SNAPSHOTS, index) == [expected], name
         assert (expected != every.snapshots[index]) == bool(example.changes), name
         tab.evaluate("index => cleanUps[index]?.()", index)
         tab.evaluate(SET_ALL, [index, every.traits[index]])
         assert tab.evaluate("index => models[index].listeners.length", index) == 0, name
-    assert tab.evaluate(SNAPSHOTS) == changed.snapshots  # and no other figure has changed
+    assert tab.evaluate(SNAPSHOTS) == updates.snapshots  # and no other figure has changed

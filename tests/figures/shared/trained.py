@@ -45,7 +45,7 @@ def open_more_controls(figure: Locator) -> None:
         summary.click()
 
 
-def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
+def unpack(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
     """Unpack arrays by name, as a page does; they must use all of the data."""
     numbers = torch.from_numpy(np.frombuffer(base64.b64decode(data), dtype="<f4").copy())
     parts = numbers.split([math.prod(shape) for _, shape in shapes])

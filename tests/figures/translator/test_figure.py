@@ -13,7 +13,7 @@ from attnbook.figures.translator.reading import read
 from attnbook.models.translator.checkpoints import BOOK, book_model
 from attnbook.models.translator.interventions import without
 from attnbook.models.vocabulary import END
-from tests.figures.shared.trained import unpacked
+from tests.figures.shared.trained import unpack
 from tools.site.figures.lazy_scripts import packers
 
 TEXT = "9. März 1987"
@@ -51,7 +51,7 @@ def test_reading_leaves_no_hooks():
 
 def test_packed_weights_equal_those_of_the_checkpoint():
     model, checkpoint = pack_model("convolutional"), book_model("convolutional")
-    own, sent = dict(arrays(checkpoint)), unpacked(model["arrays"], model["data"])
+    own, sent = dict(arrays(checkpoint)), unpack(model["arrays"], model["data"])
     assert [*sent] == [*own]
     assert all(torch.equal(part, own[name]) for name, part in sent.items())
     assert model["source"] == checkpoint.source.characters
