@@ -141,10 +141,10 @@ class Attention(ExplainedModule):
         valid_lens: Tensor | None,
         causal: bool,
         mask: Tensor | None,
-        of_keys: str = "keys",
+        keys_name: str = "keys",
     ) -> Tensor | None:
         """Refuse inputs that do not fit together; make the mask of visible keys."""
-        check_inputs(queries, keys, values, of_keys)
+        check_inputs(queries, keys, values, keys_name)
         shape = (*queries.shape[:-1], keys.shape[-2])
         return visible_keys(shape, valid_lens, causal, keys.device, mask)
 

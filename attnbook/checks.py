@@ -254,28 +254,28 @@ def autocast_is_on(device_type: str) -> bool:
     return torch.amp.is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
 
 
-def check_queries_and_keys(queries: Tensor, keys: Tensor, of_keys: str = "keys") -> None:
+def check_queries_and_keys(queries: Tensor, keys: Tensor, keys_name: str = "keys") -> None:
     """Refuse queries and keys (or what else keys are called) that no score function can compare."""
     check_tensor("queries", queries, QUERIES)
     if keys is not queries:
-        check_tensor(of_keys, keys, KEYS)
-        check_pair(of_keys, keys, "queries", queries)
+        check_tensor(keys_name, keys, KEYS)
+        check_pair(keys_name, keys, "queries", queries)
 
 
-def check_inputs(queries: Tensor, keys: Tensor, values: Tensor, of_keys: str = "keys") -> None:
+def check_inputs(queries: Tensor, keys: Tensor, values: Tensor, keys_name: str = "keys") -> None:
     """Refuse queries, keys (or what else they are called) and values that do not fit together."""
-    check_queries_and_keys(queries, keys, of_keys)
+    check_queries_and_keys(queries, keys, keys_name)
     if values is not keys:
         check_values(values, keys.shape[-2])
-        check_pair("values", values, of_keys, keys)
+        check_pair("values", values, keys_name, keys)
 
 
 def check_shared_inputs(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     """Refuse queries, keys and values that do not fit together, where heads share keys."""
     check_tensor("queries", queries, QUERIES)
     check_tensor("keys", keys, KEYS)
-    (batch, num_heads), (of_keys, num_shared) = queries.shape[:2], keys.shape[:2]
-    if of_keys != batch or num_shared == 0 or num_heads % num_shared != 0:
+    (batch, num_heads), (keys_batch, num_shared) = queries.shape[:2], keys.shape[:2]
+    if keys_batch != batch or num_shared == 0 or num_heads % num_shared != 0:
         raise ValueError(
             f"keys must have the batch of queries, {batch}, and heads that divide their "
             f"{num_heads}, got {tuple(keys.shape[:2])} in shape {tuple(keys.shape)}"
@@ -391,7 +391,7 @@ def check_broadcasts(
 def _list_shapes(allowed: Iterable[tuple[int, ...]]) -> str:
     """List the shapes that a mask may have, with the names of their axes."""
     axes = {2: "", 3: "batch, ", 4: "batch, num_heads, "}
-    *others, last = [f"({axes[len(it)]}num_queries, num_keys) = {it}" for it in allowed]
+    *others, last = [f"({axes[len(shape)]}num_queries, num_keys) = {shape}" for shape in allowed]
     return f"{', '.join(others)} or {last}"
 
 

@@ -161,7 +161,7 @@ class DotProductAttention(Attention):
         if torch.compiler.is_exporting() and shared:
             # torch.export cannot merge an axis of an open size with heads, as `share_keys` does.
             groups = queries.shape[1] // keys.shape[1]
-            keys, values = (it.repeat_interleave(groups, dim=1) for it in (keys, values))
+            keys, values = (tensor.repeat_interleave(groups, dim=1) for tensor in (keys, values))
             return self.forward(
                 queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
             )
@@ -399,7 +399,7 @@ class AdditiveAttention(Attention):
         if not self._scores_as(AdditiveAttention):
             raise own_score_error(self)
         given = queries, projected_keys, values, valid_lens, causal, mask
-        visible = self._visible_keys(*given, of_keys="projected_keys")
+        visible = self._visible_keys(*given, keys_name="projected_keys")
         if type(self.W_k) is nn.Linear:
             check_last_axis("projected_keys", projected_keys, "num_hiddens", self.W_k.out_features)
         queries, keys = self._clear_for_products(queries, projected_keys, visible, mask is None)
@@ -420,7 +420,7 @@ class AdditiveAttention(Attention):
     def _never_overflows(self, queries: Tensor, keys: Tensor) -> bool:
         """Whether all that is multiplied is known to be ordinary."""
         parts = self.W_q, self.W_k
-        ours = self._scores_as(AdditiveAttention) and all(type(it) is nn.Linear for it in parts)
+        ours = self._scores_as(AdditiveAttention) and all(type(part) is nn.Linear for part in parts)
         return ours and are_ordinary(queries, keys, *(part.weight for part in parts))
 
     def _project_queries(self, queries: Tensor) -> Tensor:

@@ -512,8 +512,8 @@ def _order_alone_hides_nothing(shape: tuple[int, ...], valid_lens: Tensor | None
 
 def _check_left_to_cache(bias: Tensor | None, *others: Tensor | None) -> None:
     """Refuse what a step of a cache says already, and a bias: a slot's index is no position."""
-    for it in others:
-        if it is not None:
+    for other in others:
+        if other is not None:
             raise ValueError(
                 "valid_lens, mask, positions and key_positions must be left out with a cache, "
                 "whose step says where the tokens are and what they see, got one of them"

@@ -91,7 +91,7 @@ def copy_weights(layer: Layer, module: nn.MultiheadAttention, *, to_torch: bool)
     """Copy the weights of a `MultiHeadAttention` to torch's layer, or back; frozen ones stay so."""
     for ours, theirs in _pairs(layer, module):
         if to_torch:
-            theirs.copy_(torch.cat(ours)).requires_grad_(any(it.requires_grad for it in ours))
+            theirs.copy_(torch.cat(ours)).requires_grad_(any(mine.requires_grad for mine in ours))
             continue
         for mine, part in zip(ours, theirs.chunk(len(ours)), strict=True):
             mine.copy_(part).requires_grad_(theirs.requires_grad)
@@ -105,11 +105,11 @@ def _pairs(
     yield (layer.W_o.weight,), module.out_proj.weight
     # torch has the three projections in one matrix where all sizes agree.
     if module.in_proj_weight is not None:
-        yield tuple(it.weight for it in inputs), module.in_proj_weight
+        yield tuple(linear.weight for linear in inputs), module.in_proj_weight
     else:
         theirs = module.q_proj_weight, module.k_proj_weight, module.v_proj_weight
         for mine, its in zip(inputs, theirs, strict=True):
             yield (mine.weight,), its
     if module.in_proj_bias is not None:
-        yield tuple(it.bias for it in inputs), module.in_proj_bias
+        yield tuple(linear.bias for linear in inputs), module.in_proj_bias
         yield (layer.W_o.bias,), module.out_proj.bias

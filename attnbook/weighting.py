@@ -1,4 +1,4 @@
-"""Weighting: scores become attention weights, and padding gets exactly zero."""
+"""Weighting: scores become attention weights; padding and empty rows get exactly zero."""
 
 from __future__ import annotations
 

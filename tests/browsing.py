@@ -128,9 +128,9 @@ def lab(lab_server, request):
 def save_picture(request) -> Callable[[Page | Locator, str], None]:
     """A function that saves a picture under a name with `--pictures`."""
 
-    def save(shown: Page | Locator, name: str) -> None:
+    def save(part: Page | Locator, name: str) -> None:
         if request.config.getoption("--pictures"):
-            whole = {"full_page": True} if isinstance(shown, Page) else {}
-            shown.screenshot(path=PICTURES / f"{name}.png", animations="disabled", **whole)
+            whole = {"full_page": True} if isinstance(part, Page) else {}
+            part.screenshot(path=PICTURES / f"{name}.png", animations="disabled", **whole)
 
     return save

@@ -89,15 +89,15 @@ def test_shown_source_is_still_python_without_comments_for_linters_and_type_chec
 
         return inner()  # one more
 
-    shown = repr(show_source(two_docstrings))
+    source = repr(show_source(two_docstrings))
     scope = {}
-    exec(shown, scope)  # noqa: S102 - the point of the test
+    exec(source, scope)  # noqa: S102 - the point of the test
 
     assert scope["two_docstrings"]() == "1"
     for text in ("And more", "At length", "noqa", "type: ignore"):
-        assert text not in shown
+        assert text not in source
     for text in ('"""Begin late."""', "return str(1)\n", "# one more"):
-        assert text in shown
+        assert text in source
 
 
 ONE_LINE = {
@@ -113,13 +113,13 @@ def test_other_code_on_the_line_of_a_docstring_is_shown(text, tmp_path, monkeypa
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "written", raising=False)
     original = importlib.import_module("written").one
-    shown = repr(show_source(original))
+    source = repr(show_source(original))
     scope = {}
-    exec(shown, scope)  # noqa: S102 - the point of the test
+    exec(source, scope)  # noqa: S102 - the point of the test
     assert scope["one"].__doc__ == "Say it."
     assert scope["one"]() == original()
-    assert "length" not in shown
-    assert ("# seven" in shown) == ("# seven" in text)
+    assert "length" not in source
+    assert ("# seven" in source) == ("# seven" in text)
 
 
 # Heatmaps
@@ -162,8 +162,8 @@ def test_the_text_of_a_heatmap_has_11_px_at_least_on_a_phone(count):
     html = picture._repr_html_()
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', picture.svg)[1])
     least = re.search(r"min-width: (\d+)px", html)
-    shown = max(min(PHONE_COLUMN, width * 4 / 3), float(least[1]) if least else 0)
-    assert 12 * shown / width >= 10.95
+    pixels = max(min(PHONE_COLUMN, width * 4 / 3), float(least[1]) if least else 0)
+    assert 12 * pixels / width >= 10.95
     assert bool(least) == ('tabindex="0" style="overflow-x: auto"' in html) == (count > 8)
 
 

@@ -64,5 +64,5 @@ class CrossCache:
             self.visible = real[:, None, None]
             # Padding may hold anything.
             self.keys, self.values = (
-                torch.where(real[:, None, :, None], it, 0.0) for it in (keys, values)
+                torch.where(real[:, None, :, None], tensor, 0.0) for tensor in (keys, values)
             )

@@ -244,7 +244,7 @@ class KeyValueCache:
     @property
     def nbytes(self) -> int:
         """The bytes of all keys and values, free slots included."""
-        return sum(it.nbytes for pair in self._state.layers for it in pair)
+        return sum(tensor.nbytes for pair in self._state.layers for tensor in pair)
 
     @property
     def open_step(self) -> CacheStep | None:
@@ -371,9 +371,9 @@ class KeyValueCache:
         used = new.count_used() if first is None else first + num_tokens
         step = CacheStep(slots, real, positions, self._see(positions, documents, new, used))
         step.first = first if valid is None else None
-        alone = self._state.one_document and not documents_given
+        one_document = self._state.one_document and not documents_given
         is_dense = self._state.is_dense and not given and step.first is not None
-        return step, _State(new, self._state.layers, used, alone, is_dense)
+        return step, _State(new, self._state.layers, used, one_document, is_dense)
 
     def _reserve_next(self) -> tuple[CacheStep, _State]:
         """Reserve a slot for the next token of each row, as `_reserve` does for any tokens."""
@@ -441,7 +441,7 @@ class KeyValueCache:
         more = max(missing, self.num_slots)
         # If memory ends here, some layers have more slots than the others, which do no harm.
         count = self.num_slots + more
-        self._replace_each(lambda it: _with_slots(it, count))
+        self._replace_each(lambda tensor: _with_slots(tensor, count))
         slots = self._slots.with_more(more)
         self._become(self._state._replace(slots=slots, written=None))
         return self._slots.count_free()
@@ -465,15 +465,15 @@ class KeyValueCache:
     def _see(self, positions: Tensor, documents: Tensor, new: Slots, used: int) -> Tensor:
         """Return which slots each new token sees; all slots count where their number is fixed."""
         used = used if self.max_length is None else self.num_slots
-        keys, valid, of_keys = (
-            it[:, None, None, :used] for it in (new.positions, new.valid, new.documents)
+        keys, valid, key_documents = (
+            part[:, None, None, :used] for part in (new.positions, new.valid, new.documents)
         )
         return visible_positions(
             positions[:, None, :, None],
             keys,
             valid=valid,
             query_documents=documents[:, None, :, None],
-            key_documents=of_keys,
+            key_documents=key_documents,
             window=self.window,
             sinks=self.sinks,
         )
@@ -547,7 +547,7 @@ class KeyValueCache:
                 f"rows must lie in [0, batch={self.batch}), got {describe_value(index.tolist())}"
             )
         layers = tuple((keys[index], values[index]) for keys, values in self._state.layers)
-        slots = Slots(*(it[index] for it in self._slots))
+        slots = Slots(*(part[index] for part in self._slots))
         self._become(self._state._replace(slots=slots, layers=layers, written=None))
 
     def repeat(self, count: int) -> None:
@@ -580,7 +580,7 @@ class KeyValueCache:
             RuntimeError: a step is open.
         """
         self._settle("state_dict")
-        return {name: it.clone() for name, it in self._tensors().items()}
+        return {name: tensor.clone() for name, tensor in self._tensors().items()}
 
     def _tensors(self) -> dict[str, Tensor]:
         state = {f"slots.{name}": getattr(self._slots, name) for name in SAVED}
@@ -607,9 +607,9 @@ class KeyValueCache:
         if set(state) != set(expected):
             differing = sorted(map(str, set(state) ^ set(expected)))
             raise ValueError(f"state must have the names of this cache, got others: {differing}")
-        for name, it in state.items():
-            check_dense(f"state[{name!r}]", it)
-            check_numbers(f"state[{name!r}]", it, self.device)
+        for name, tensor in state.items():
+            check_dense(f"state[{name!r}]", tensor)
+            check_numbers(f"state[{name!r}]", tensor, self.device)
         rule = expected.pop("rule").tolist()
         if state["rule"].tolist() != rule:
             raise ValueError(
@@ -631,9 +631,9 @@ class KeyValueCache:
         copied = {name: it.detach().to(self.device, copy=True) for name, it in state.items()}
         slots = Slots.restore({name: copied[f"slots.{name}"] for name in SAVED})
         layers = [(copied[f"keys.{i}"], copied[f"values.{i}"]) for i in range(self.num_layers)]
-        alone = not bool(slots.documents.any())
+        one_document = not bool(slots.documents.any())
         used = slots.count_used()
-        self._become(_State(slots, tuple(layers), used, alone, slots.are_dense(used)))
+        self._become(_State(slots, tuple(layers), used, one_document, slots.are_dense(used)))
 
     def _settle(self, what: str) -> None:
         """Refuse a step that is open; clear the slots that have been freed."""

@@ -155,5 +155,5 @@ def _check_new(name: str, new: Tensor, stored: Tensor, num_tokens: int) -> None:
 
 def _autocasts(*tensors: Tensor) -> bool:
     """Whether autocast mixes the dtypes of these tensors; it leaves float64 as it is."""
-    has_doubles = any(it.dtype == torch.float64 for it in tensors)
+    has_doubles = any(tensor.dtype == torch.float64 for tensor in tensors)
     return not has_doubles and autocast_is_on(tensors[0].device.type)

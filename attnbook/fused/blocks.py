@@ -121,11 +121,11 @@ def keys_to_score(visible: Tensor | None, queries: Tensor, keys: Tensor) -> Tens
     """For each example and head, how many keys to score: for each query, or for all."""
     if visible is None or visible.device.type != "cpu":  # without waiting for a GPU
         return torch.full((queries.shape[:-2].numel(), 1), keys.shape[-2], device="cpu")
-    seen = last_visible(visible)
-    return seen.expand(*queries.shape[:-2], seen.shape[-1]).flatten(0, -2)
+    lengths = last_visible(visible)
+    return lengths.expand(*queries.shape[:-2], lengths.shape[-1]).flatten(0, -2)
 
 
-def blocks(queries: Tensor, keys: Tensor, seen: Tensor) -> Iterator[tuple[Region, Block]]:
+def blocks(queries: Tensor, keys: Tensor, lengths: Tensor) -> Iterator[tuple[Region, Block]]:
     """Yield tanh(q + k) block by block, and what each block covers.
 
     A block holds a slice of the examples (several, where all their queries fit), a slice
@@ -133,28 +133,28 @@ def blocks(queries: Tensor, keys: Tensor, seen: Tensor) -> Iterator[tuple[Region
     """
     (num_queries, hiddens), num_keys = queries.shape[1:], keys.shape[1]
     size = max(BLOCK if queries.device.type == "cpu" else GPU_BLOCK, num_keys * hiddens)
-    buffer = queries.new_empty(min(size, len(seen) * num_queries * num_keys * hiddens))
+    buffer = queries.new_empty(min(size, len(lengths) * num_queries * num_keys * hiddens))
     group = max(1, size // (num_queries * num_keys * hiddens))
-    longest = seen.amax(dim=1)
-    for first in range(0, len(seen), group):
+    longest = lengths.amax(dim=1)
+    for first in range(0, len(lengths), group):
         examples = slice(first, first + group)
-        per_query = seen[examples].amax(dim=0).expand(num_queries).tolist()
+        per_query = lengths[examples].amax(dim=0).expand(num_queries).tolist()
         most = max(per_query)
         if most == 0:
             continue
         scored = keys[examples, :most]
         if int(longest[examples].amin()) < most:
-            scored = _cleared(scored, longest[examples])  # of several examples, some see fewer
+            scored = _clear_padding(scored, longest[examples])  # some examples see fewer
         parts = _parts(queries[examples], scored)
-        length = size // (parts[0].shape[0] * most * hiddens)
-        for start in range(0, num_queries, length):
-            rows = slice(start, start + length)
+        num_rows = size // (parts[0].shape[0] * most * hiddens)
+        for start in range(0, num_queries, num_rows):
+            rows = slice(start, start + num_rows)
             region = Region(examples, rows, slice(max(per_query[rows])))
             if region.keys.stop > 0:
                 yield region, _fill(buffer, parts, region)
 
 
-def _cleared(keys: Tensor, longest: Tensor) -> Tensor:
+def _clear_padding(keys: Tensor, longest: Tensor) -> Tensor:
     positions = torch.arange(keys.shape[1], device=keys.device)
     visible = positions < longest.unsqueeze(-1).to(keys.device)
     return torch.where(visible.unsqueeze(-1), keys, 0.0)

@@ -64,7 +64,7 @@ class Inputs(NamedTuple):
         """Zero the keys and values that no query sees, and the queries that see nothing."""
         if self.visible is None:
             return self
-        keys, values = (zero_hidden(it, self.visible) for it in (self.keys, self.values))
+        keys, values = (zero_hidden(tensor, self.visible) for tensor in (self.keys, self.values))
         queries = torch.where(self.visible.any(dim=-1, keepdim=True), self.queries, 0.0)
         return self._replace(queries=queries, keys=keys, values=values)
 
@@ -145,8 +145,8 @@ def _run_unread(inputs: Inputs) -> Tensor:
         wrong = (visible & wrong).any(dim=-1, keepdim=True)
         output = torch.where(wrong, math.nan, output)
     if bias is not None:
-        sees = torch.ones((), dtype=torch.bool, device=bias.device) if visible is None else visible
-        nothing = (sees & (bias > -math.inf)).any(dim=-1) < sees.any(dim=-1)
+        mask = torch.ones((), dtype=torch.bool, device=bias.device) if visible is None else visible
+        nothing = (mask & (bias > -math.inf)).any(dim=-1) < mask.any(dim=-1)
         output = torch.where(nothing[..., None], math.nan, output)
     return output
 
@@ -161,24 +161,24 @@ def _tolerates_rounding(inputs: Inputs) -> bool:
     Keys that no query sees do not count: padding changes nothing, not even the path.
     """
     queries, keys = inputs.queries, inputs.keys
-    of_queries, of_keys = (
+    query_norms, key_norms = (
         torch.linalg.vector_norm(tensor.detach(), dim=-1, dtype=wide_dtype(tensor))
         for tensor in (queries, keys)
     )
     if inputs.visible is not None:
-        of_keys = of_keys.masked_fill(~visible_to_any(inputs.visible, keys).squeeze(-1), 0)
+        key_norms = key_norms.masked_fill(~visible_to_any(inputs.visible, keys).squeeze(-1), 0)
     factor = _factor(inputs.scale, queries.shape[-1])
-    largest_score = (of_queries.max() * of_keys.max()).item() * factor
+    largest_score = (query_norms.max() * key_norms.max()).item() * factor
     return bool(largest_score * torch.finfo(wide_dtype(queries)).eps <= 1)
 
 
 def _run_slices(inputs: Inputs) -> Tensor:
     """Call the kernel for each example, with its keys up to the length."""
-    seen = count_visible(inputs.visible).flatten().tolist()  # type: ignore[arg-type]
-    if not any(seen):
+    lengths = count_visible(inputs.visible).flatten().tolist()  # type: ignore[arg-type]
+    if not any(lengths):
         return _formula(inputs)
     # unbind, because every plain slice would get a full-size gradient of its own.
-    examples = zip(*(it.unbind() for it in inputs[:3]), seen, strict=True)
+    examples = zip(*(tensor.unbind() for tensor in inputs[:3]), lengths, strict=True)
     one = inputs._replace(visible=None)
     outputs = [
         run_kernel(
@@ -191,7 +191,7 @@ def _run_slices(inputs: Inputs) -> Tensor:
     ]
     nothing = torch.zeros_like(outputs[0])
     found = iter(outputs)
-    return torch.cat([next(found) if length > 0 else nothing for length in seen])
+    return torch.cat([next(found) if length > 0 else nothing for length in lengths])
 
 
 def _run_rows(inputs: Inputs) -> Tensor:
@@ -204,7 +204,7 @@ def _run_rows(inputs: Inputs) -> Tensor:
         rows = slice(first, first + ROWS)
         queries = inputs.queries[..., rows, :]
         end = first + queries.shape[-2]
-        keys, values = (it[..., :end, :] for it in (inputs.keys, inputs.values))
+        keys, values = (tensor[..., :end, :] for tensor in (inputs.keys, inputs.values))
         visible, bias = (
             it if it is None else it[..., rows if it.shape[-2] > 1 else slice(None), :end]
             for it in (inputs.visible, inputs.bias)

@@ -37,7 +37,7 @@ class _Weights(Function):
         # An empty row is a row of zeros until it is cleared.
         lowest = torch.where(has_keys > 0, -math.inf, 0.0).to(scores.dtype)
         if visible.shape[-2] == 1:
-            filled = _cleared(scores, visible).add_(torch.where(visible, 0.0, lowest))
+            filled = _clear_hidden(scores, visible).add_(torch.where(visible, 0.0, lowest))
         else:
             filled = torch.where(visible, scores, lowest)
         weights = torch.softmax(filled, dim=-1, out=filled)
@@ -49,12 +49,12 @@ class _Weights(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # noqa: ANN401
         weights, visible = ctx.saved_tensors
-        grad = _cleared(grad, visible)
+        grad = _clear_hidden(grad, visible)
         step = torch.ops.aten._softmax_backward_data
         return step(grad, weights, -1, weights.dtype).to(ctx.dtype), None
 
 
-def _cleared(tensor: Tensor, visible: Tensor) -> Tensor:
+def _clear_hidden(tensor: Tensor, visible: Tensor) -> Tensor:
     """Set padding to 0, even where it is NaN."""
     # For one row of mask per query, where() is as fast; bits have no derivative.
     learns = tensor.requires_grad and torch.is_grad_enabled()

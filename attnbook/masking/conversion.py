@@ -195,8 +195,8 @@ def _check_ones(mask: Tensor) -> None:
     known = (numbers == 0) | (numbers == 1)
     fix = f"a mask that is added to the scores has four axes{SEE}"
     if (numbers > 1).any():
-        packed = "numbers above 1 count packed documents, which document_mask separates"
-        fix = packed + see_recipe("packed documents")
+        reason = "numbers above 1 count packed documents, which document_mask separates"
+        fix = reason + see_recipe("packed documents")
     _refuse_others(numbers, known, "1 for keys that may be seen and 0 for padding", fix)
 
 

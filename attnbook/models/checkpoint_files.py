@@ -85,7 +85,7 @@ def _signals_deferred() -> Iterator[None]:
     both = (signal.SIGINT, signal.SIGTERM)
     # None is a handler that Python did not set and cannot restore.
     numbers = [number for number in both if signal.getsignal(number) is not None]
-    before = [signal.signal(number, lambda it, _: arrived.append(it)) for number in numbers]
+    before = [signal.signal(number, lambda signum, _: arrived.append(signum)) for number in numbers]
     try:
         yield
     finally:

@@ -58,7 +58,7 @@ class Copies(TorchFunctionMode):
                 return copy.deepcopy(thing, self.made)
         used = names_in(thing).items()
         modules = {name: self._copy(it) for name, it in used if isinstance(it, nn.Module)}
-        cells = tuple(CellType(self._copy(it.cell_contents)) for it in thing.__closure__ or ())
+        cells = tuple(CellType(self._copy(cell.cell_contents)) for cell in thing.__closure__ or ())
         copied = FunctionType(thing.__code__, thing.__globals__ | modules, closure=cells)
         copied.__defaults__ = self._copy(thing.__defaults__)
         copied.__kwdefaults__ = self._copy(thing.__kwdefaults__)
@@ -99,7 +99,7 @@ def compare(scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Compa
             why = " ".join(format_error(second.error))
             return first, None, TEXT("fails_with_other", before=before, after=after, reason=why)
         # Most other names are fixed by parameters: another size of each is tried.
-        for name in [it for it in sizes if it not in vary and first.error is None]:
+        for name in [size for size in sizes if size not in vary and first.error is None]:
             run = _run(scope, inputs, sizes, vary | {name})
             same = {*run.passes, *run.made} == {*first.passes, *first.made}
             if name in run.names and run.error is None and same:
@@ -108,9 +108,9 @@ def compare(scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Compa
 
 
 def _run(scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Run:
-    new_sizes = other_sizes(sizes, vary, {n for it in scope.sources for n in it.numbers})
+    new_sizes = other_sizes(sizes, vary, {n for source in scope.sources for n in source.numbers})
     copies = Copies(scope.layer, inputs, sizes, new_sizes)
-    owners = [copies.made.get(id(it.owner), it.owner) for it in scope.sources]
+    owners = [copies.made.get(id(source.owner), source.owner) for source in scope.sources]
     run, state = Run(scope.sources, owners, new_sizes, copies.names), random.getstate()
     on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     with torch.random.fork_rng(range(torch.cuda.device_count()) if on_gpu else []):

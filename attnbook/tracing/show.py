@@ -56,7 +56,7 @@ class Trace:
         self.weights = [*_weights(modules)]
         self._footer = [*_footer(first, second), *([remark] if remark else [])]
         shown = [it for it in first.sources if first.calls[it] or it is first.sources[0]]
-        titles = [it.title for it in shown]
+        titles = [source.title for source in shown]
         for section, source in enumerate(shown):
             if (count := first.calls[source]) > 1:
                 titles[section] = TEXT("first_of_calls", function=source.title, count=count)
@@ -77,9 +77,9 @@ class Trace:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of each named result, as it was first made."""
-        results = [it for it in self.steps if not it.part]
-        results.sort(key=lambda it: (it.section, it.line))
-        return {it.name: it.shape for it in reversed(results)}
+        results = [step for step in self.steps if not step.part]
+        results.sort(key=lambda step: (step.section, step.line))
+        return {step.name: step.shape for step in reversed(results)}
 
     @property
     def steps(self) -> list[Step]:
@@ -121,15 +121,15 @@ def _describe(step: Step, last: tuple[int, ...]) -> str:
 
 
 def _footer(first: Run, second: Run | None) -> Iterator[str]:
-    missed = [it.title for it in first.sources if it.name and not first.calls[it]]
+    missed = [source.title for source in first.sources if source.name and not first.calls[source]]
     if missed:
         yield TEXT("not_called", functions=", ".join(missed))
     sizes = [TEXT("sizes", sizes=list_sizes(first.sizes, first.sizes))] if first.sizes else []
     if second:
         same = [name for name, size in first.sizes.items() if second.sizes[name] == size]
-        changed = [it for it in first.sizes if it in second.names and it not in same]
+        changed = [name for name in first.sizes if name in second.names and name not in same]
         sizes += [TEXT("matched_by_number", names=", ".join(same))] if same else []
-        unclear = ", ".join(it for it in first.sizes if it not in same + changed)
+        unclear = ", ".join(name for name in first.sizes if name not in same + changed)
         sizes += [TEXT("unclear", names=unclear)] if unclear else []
         sizes += [TEXT("names_hold", sizes=list_sizes(second.sizes, changed))] if changed else []
     if sizes:

@@ -118,11 +118,11 @@ def read(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     with contextlib.suppress(SyntaxError):
-        for it in ast.walk(ast.parse("".join(lines))):
-            if isinstance(it, ast.FunctionDef) and it.name == code.co_name:
-                first = it.decorator_list[0].lineno if it.decorator_list else it.lineno
+        for node in ast.walk(ast.parse("".join(lines))):
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+                first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
                 if first == code.co_firstlineno:
-                    return it, lines
+                    return node, lines
     raise TypeError(
         f"{code.co_qualname} must be a `def` in a file or a notebook cell to be traced, "
         "and the file must not have changed since it was imported"

@@ -112,15 +112,15 @@ def test_padding_changes_no_gradient_of_projected_keys(junk, bias):
     found = gradients(attend, (queries, *padded))
     # Without the padding: each text on its own, with its real keys only.
     layer.double()
-    alone = [
+    single = [
         gradients(layer, (it[None].double() for it in (q, k[own], v[own])))
         for q, k, v, own in zip(queries, keys, values, real, strict=True)
     ]
-    torch.testing.assert_close(found[0], torch.cat([one[0] for one in alone]).float())
-    for mine, *theirs in zip(found[4:], *(one[4:] for one in alone), strict=True):
+    torch.testing.assert_close(found[0], torch.cat([one[0] for one in single]).float())
+    for mine, *theirs in zip(found[4:], *(one[4:] for one in single), strict=True):
         torch.testing.assert_close(mine, sum(theirs).float())
     for mine, index in zip(found[2:4], (2, 3), strict=True):
-        torch.testing.assert_close(mine[real], torch.cat([one[index][0] for one in alone]).float())
+        torch.testing.assert_close(mine[real], torch.cat([one[index][0] for one in single]).float())
         assert not mine[~real].any()
 
 

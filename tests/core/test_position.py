@@ -113,8 +113,8 @@ def test_a_part_is_rotated_in_either_layout_by_its_base(layout, size, base, rng)
 def test_each_example_can_have_its_own_positions(heads, rng):
     vectors = torch.randn(2, *heads, 5, 6, generator=rng)
     positions = torch.tensor([[0, 0, 0, 1, 2], [7, 8, 9, 10, 11]])
-    alone = [rotary_encoding(*pair) for pair in zip(vectors, positions, strict=True)]
-    assert torch.equal(rotary_encoding(vectors, positions), torch.stack(alone))
+    expected = [rotary_encoding(*pair) for pair in zip(vectors, positions, strict=True)]
+    assert torch.equal(rotary_encoding(vectors, positions), torch.stack(expected))
     sines = torch.stack([sinusoidal_encoding(row, 7) for row in positions])
     assert torch.equal(sinusoidal_encoding(positions, 7), sines)
 

@@ -288,7 +288,7 @@ HIDDEN = torch.tensor([[0, 0, 0], [0, 1, 1]]).bool()
 FUTURE = ones(3, 3).triu(1).bool()
 
 
-def added(mask):
+def to_float(mask):
     """The same mask as numbers that are added to the scores."""
     return torch.zeros(mask.shape, dtype=torch.float64).masked_fill(mask, -math.inf)
 
@@ -297,9 +297,9 @@ def added(mask):
     ("name", "value", "torch_needs"),
     [
         ("key_padding_mask", HIDDEN, {}),
-        ("key_padding_mask", added(HIDDEN), {}),
+        ("key_padding_mask", to_float(HIDDEN), {}),
         ("attn_mask", FUTURE, {}),
-        ("attn_mask", added(FUTURE), {}),
+        ("attn_mask", to_float(FUTURE), {}),
         ("is_causal", True, {"attn_mask": FUTURE}),
     ],
 )

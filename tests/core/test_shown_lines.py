@@ -102,8 +102,8 @@ def list_not_run(call, functions):
 
 @pytest.mark.parametrize("chapter", CALLS)
 def test_the_lines_that_a_chapter_shows_run_when_the_layer_is_called(chapter):
-    call, shown = CALLS[chapter]
-    assert list_not_run(call, shown) == []
+    call, functions = CALLS[chapter]
+    assert list_not_run(call, functions) == []
 
 
 def test_all_sources_that_chapters_show_are_tested():
@@ -115,9 +115,7 @@ def test_all_sources_that_chapters_show_are_tested():
         for name in names.split(", ")
         if cell.cell_type == "code"
     }
-    tried = {
-        (chapter, function.__name__) for chapter, (_, shown) in CALLS.items() for function in shown
-    }
+    tried = {(name, each.__name__) for name, (_, functions) in CALLS.items() for each in functions}
     assert in_chapters == tried
 
 

@@ -21,19 +21,19 @@ SIGNATURES = {
 }
 
 
-def plain(shown):
+def plain(text):
     """Remove quotes, margins and spaces, which tools and their versions set differently."""
-    return re.sub(r"['|\s]", "", shown)
+    return re.sub(r"['|\s]", "", text)
 
 
 @pytest.mark.parametrize("layer", SIGNATURES)
 def test_inspect_and_help_show_the_same_signature_with_required_arguments(layer):
     expected = plain(SIGNATURES[layer])
     assert plain(str(inspect.signature(layer))).startswith(f"({expected}")
-    shown = plain(pydoc.render_doc(layer, renderer=pydoc.plaintext))
-    assert f"class{layer.__name__}(" in shown
-    assert shown.count(f"({expected}") == 1
-    assert f"__init__(self,{expected}" in shown
+    text = plain(pydoc.render_doc(layer, renderer=pydoc.plaintext))
+    assert f"class{layer.__name__}(" in text
+    assert text.count(f"({expected}") == 1
+    assert f"__init__(self,{expected}" in text
 
 
 @pytest.mark.weekly  # mypy reads the types of torch for a minute
@@ -41,11 +41,11 @@ def test_a_type_checker_shows_it_too(tmp_path):
     names = [layer.__name__ for layer in SIGNATURES]
     lines = [f"from attnbook import {', '.join(names)}", *(f"reveal_type({it})" for it in names)]
     (file := tmp_path / "shown.py").write_text("\n".join(lines))
-    shown, errors, _ = api.run([str(file), "--cache-dir", str(tmp_path / "cache")])
-    revealed = re.findall(r'Revealed type is "def \((.*)\) ->', shown)
+    output, errors, _ = api.run([str(file), "--cache-dir", str(tmp_path / "cache")])
+    revealed = re.findall(r'Revealed type is "def \((.*)\) ->', output)
     # mypy shows a default as `int =`.
     expected = [re.sub(r"( =) [\w.]+", r"\1", it) for it in SIGNATURES.values()]
-    assert len(revealed) == len(expected), shown + errors
+    assert len(revealed) == len(expected), output + errors
     for found, wanted in zip(revealed, expected, strict=True):
         assert plain(found.replace("builtins.", "")).startswith(plain(wanted))
 

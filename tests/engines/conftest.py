@@ -22,12 +22,12 @@ from tools import ROOT
 
 OTHERS = {
     "firefox": (
-        firefox.installed,
+        firefox.find_installed,
         firefox.Firefox,
         "Firefox is not installed, so no page was opened in it: `apt-get install firefox-esr`.",
     ),
     "webkit": (
-        webkit.installed,
+        webkit.find_installed,
         webkit.WebKit,
         "WebKit is not installed, so no page was opened in it: "
         "`apt-get install webkit2gtk-driver xvfb`.",
@@ -117,8 +117,8 @@ def engine(request, tmp_path_factory):
         yield chromium
         chromium.close()
         return
-    installed, start, sentence = OTHERS[request.param]
-    if not installed():
+    find_installed, start, sentence = OTHERS[request.param]
+    if not find_installed():
         pytest.skip(sentence)
     started = start(tmp_path_factory.mktemp(request.param))
     yield started

@@ -54,7 +54,7 @@ LISTENING = re.compile(r"WebDriver BiDi listening on (\S+)\n")
 EVENTS = ["log.entryAdded", "network.fetchError"]
 
 
-def installed() -> str | None:
+def find_installed() -> str | None:
     """The path of Firefox, if it is installed."""
     return next(filter(None, map(shutil.which, PROGRAMS)), None)
 
@@ -97,7 +97,7 @@ class Firefox(WebDriverActions):
     def __init__(self, folder: Path) -> None:
         lines = [f"user_pref({json.dumps(k)}, {json.dumps(v)});" for k, v in PREFERENCES.items()]
         (folder / "user.js").write_text("\n".join(lines), "utf-8")
-        command = [str(installed()), "--headless", "--no-remote", "--profile", str(folder)]
+        command = [str(find_installed()), "--headless", "--no-remote", "--profile", str(folder)]
         self.numbers = count()
         self.messages: list[str] = []
         self.width = 0

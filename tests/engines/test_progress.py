@@ -88,9 +88,9 @@ def in_frame(script):
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
     """A watched site; one page also with denied storage, full storage, or a changed question."""
-    site = progress_book.built(tmp_path_factory)
-    watched = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
-    html = (watched / SECOND).read_text("utf-8")
+    site = progress_book.build_site(tmp_path_factory)
+    folder = watched_copy(site, tmp_path_factory.mktemp("watched-progress"))
+    html = (folder / SECOND).read_text("utf-8")
     item = FOUND.search(html)[1]
     others = {
         "denied": html.replace("<head>", f"<head>{DENY}", 1),
@@ -99,8 +99,8 @@ def book(tmp_path_factory):
     }
     for name, text in others.items():
         assert text != html
-        (watched / SECOND).with_stem(name).write_text(text, "utf-8")
-    return watched
+        (folder / SECOND).with_stem(name).write_text(text, "utf-8")
+    return folder
 
 
 @pytest.fixture
@@ -230,8 +230,8 @@ def test_code_of_the_old_format_is_moved(reader, progress_url):
     assert reader.evaluate(STORED)["attnbook: softmax-by-hand"] == "# newest"
     reader.evaluate(PRESS, "Start again")
     assert "# newest" not in reader.evaluate(CODE)
-    alone = {key: text for key, text in moved.items() if "/code/" in key}
-    start(reader, progress_url, SECOND, alone | {"attnbook: softmax-by-hand": "# newest"})
+    code_only = {key: text for key, text in moved.items() if "/code/" in key}
+    start(reader, progress_url, SECOND, code_only | {"attnbook: softmax-by-hand": "# newest"})
     assert reader.evaluate(CODE) == "# newest"
     reader.evaluate(PRESS, "Bring back")
     assert reader.evaluate(CODE) == "# old"

@@ -45,7 +45,7 @@ def mini_browser() -> str | None:
     return next(map(str, paths), None)
 
 
-def installed() -> str | None:
+def find_installed() -> str | None:
     """The path of its driver, if everything that it needs is installed."""
     needed = shutil.which("Xvfb") and mini_browser()
     return shutil.which("WebKitWebDriver") if needed else None
@@ -74,7 +74,7 @@ def running(environment: dict[str, str], log: TextIO) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [str(installed()), f"--port={port}"]
+    command = [str(find_installed()), f"--port={port}"]
     with subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process:
         try:
             url = f"http://127.0.0.1:{port}"

@@ -10,14 +10,14 @@ import pytest
 
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
-from tests.figures.shared.page import FRAMES, Shown, harness, open_figure
+from tests.figures.shared.page import FRAMES, View, harness, open_figure
 from tests.tools.site.site_checks import WIDE
 
 
 @pytest.fixture(scope="module")
-def alone(browser, serve, tmp_path_factory):
+def open_figures(browser, serve, tmp_path_factory):
     """A function that opens a page with figures, and gives the tab and the figures."""
-    folder = tmp_path_factory.mktemp("alone")
+    folder = tmp_path_factory.mktemp("figures")
     address = serve(folder)
 
     @contextmanager
@@ -35,21 +35,21 @@ def alone(browser, serve, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def stage(alone):
+def stage(open_figures):
     """A function that puts named figures on one page; returns a function that shows one of them.
 
     It resets the figure to its first state, and gives the page its width.
     """
     with ExitStack() as pages:
 
-        def go(figures: dict[str, Figure]) -> Callable[..., Shown]:
+        def go(figures: dict[str, Figure]) -> Callable[..., View]:
             states = [traits(figure) for figure in figures.values()]
-            tab, shown = pages.enter_context(alone(*figures.values(), has_touch=True))
-            parts = zip(shown.all(), states, strict=True)
-            on_page = [Shown(tab, *both, index) for index, both in enumerate(parts)]
+            tab, found = pages.enter_context(open_figures(*figures.values(), has_touch=True))
+            parts = zip(found.all(), states, strict=True)
+            on_page = [View(tab, *both, index) for index, both in enumerate(parts)]
             named = dict(zip(figures, on_page, strict=True))
 
-            def show(name: str, width: int = WIDE) -> Shown:
+            def show(name: str, width: int = WIDE) -> View:
                 if tab.viewport_size["width"] != width:
                     tab.set_viewport_size({"width": width, "height": 800})
                     tab.evaluate(FRAMES)
@@ -62,6 +62,6 @@ def stage(alone):
 
 
 @pytest.fixture(scope="module", params=["http", "file"])
-def address(request, built, serve):
-    """The address of a small book, `built` by the test module, on a server and in a folder."""
-    return serve(built.html) if request.param == "http" else f"{built.html.as_uri()}/"
+def address(request, pages, serve):
+    """The address of a small book, `pages` of the test module, on a server and in a folder."""
+    return serve(pages.html) if request.param == "http" else f"{pages.html.as_uri()}/"

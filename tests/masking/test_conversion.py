@@ -28,17 +28,17 @@ RULES = [random_rules(seed) for seed in range(100)]
 ones = torch.ones
 
 
-def added(hidden, low=-math.inf, dtype=torch.float32):
+def to_float(hidden, low=-math.inf, dtype=torch.float32):
     """The same mask as numbers that are added to the scores."""
     return torch.zeros(hidden.shape, dtype=dtype).masked_fill(hidden, low)
 
 
-def joined(masks, rules):
+def join(masks, rules):
     """The `(num_queries, num_keys)` that all masks of one example show together."""
-    shown = ones(1, rules.num_queries, rules.num_keys).bool()
+    visible = ones(1, rules.num_queries, rules.num_keys).bool()
     for mask in masks:
-        shown = shown & mask
-    return shown[0]
+        visible = visible & mask
+    return visible[0]
 
 
 # There and back
@@ -46,13 +46,13 @@ def joined(masks, rules):
 
 def by_multihead_attention(rules):
     given = for_multihead_attention(rules)
-    return joined(convert_pair(given.get("key_padding_mask"), given.get("attn_mask")), rules)
+    return join(convert_pair(given.get("key_padding_mask"), given.get("attn_mask")), rules)
 
 
 def by_encoder_layer(rules):
     given = for_encoder_layer(rules)
-    masks = convert_pair(given.get("src_key_padding_mask"), given.get("src_mask"), added)
-    return joined(masks, rules)
+    masks = convert_pair(given.get("src_key_padding_mask"), given.get("src_mask"), to_float)
+    return join(masks, rules)
 
 
 def convert_pair(padding, attn, form=lambda hidden: hidden):
@@ -67,7 +67,7 @@ def by_sdpa(rules):
     if given.get("is_causal"):
         return ones(rules.num_queries, rules.num_keys).tril().bool()
     masks = [from_attn_mask(given["attn_mask"], true_means="visible")] if given else []
-    return joined(masks, rules)
+    return join(masks, rules)
 
 
 def by_sdpa_float(rules):
@@ -79,20 +79,20 @@ def by_transformers(rules):
     mask = from_attention_mask(for_transformers(rules)["attention_mask"])
     square = ones(1, rules.num_queries, rules.num_keys)
     order = [square.tril(rules.num_keys - rules.num_queries).bool()] if rules.causal else []
-    return joined([mask, *order], rules)
+    return join([mask, *order], rules)
 
 
 def by_four_axes(rules):
     """What models make of it: no -inf, but the lowest number of the dtype."""
     lowest = torch.finfo(torch.bfloat16).min
-    return from_attention_mask(added(~rules.visible(), lowest, torch.bfloat16)[None, None])[0, 0]
+    return from_attention_mask(to_float(~rules.visible(), lowest, torch.bfloat16)[None, None])[0, 0]
 
 
 def by_attnbook(rules):
     shape = (1, rules.num_queries, rules.num_keys)
     given = {"valid_lens": None, "causal": False} | for_attnbook(rules)
-    shown = visible_keys(shape, device=torch.device("cpu"), **given)
-    return joined([] if shown is None else [shown], rules)
+    visible = visible_keys(shape, device=torch.device("cpu"), **given)
+    return join([] if visible is None else [visible], rules)
 
 
 def of_an_encoder(rules):
@@ -140,7 +140,7 @@ def random_masks(*shape, seed):
     return hidden
 
 
-FORMS = {"booleans": lambda hidden: hidden, "numbers": lambda hidden: added(hidden).double()}
+FORMS = {"booleans": lambda hidden: hidden, "numbers": lambda hidden: to_float(hidden).double()}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -203,8 +203,8 @@ READINGS = [
 AS_NUMBERS = {
     "1 visible": (lambda hidden: 1.0 * ~hidden, "== 1"),
     "1 hidden": (lambda hidden: 1.0 * hidden, "== 0"),
-    "low": (lambda hidden: added(hidden, -1e9), "== 0"),
-    "-inf": (added, "== 0"),
+    "low": (lambda hidden: to_float(hidden, -1e9), "== 0"),
+    "-inf": (to_float, "== 0"),
 }
 
 
@@ -219,8 +219,8 @@ def test_the_advice_for_a_mask_of_numbers_shows_what_it_meant(convert, hidden, r
     assert f"{advice} " in str(caught.value)
     given = {"mask[:, None]": mask[:, None], "mask": mask}[named]
     layer(x, x, x, mask=given == 1 if compared == "== 1" else given == 0)
-    shown = ~(hidden[:, None] if convert is from_key_padding_mask else hidden)
-    assert ((layer.attention_weights > 0) == shown).all()
+    visible = ~(hidden[:, None] if convert is from_key_padding_mask else hidden)
+    assert ((layer.attention_weights > 0) == visible).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float16])

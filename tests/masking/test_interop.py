@@ -139,8 +139,8 @@ def by_the_formula(*qkv, **arguments):
 
 def test_positions_begin_again_after_padding_and_in_each_document():
     assert MaskRules(5, 5, start=2).positions().tolist() == [0, 0, 0, 1, 2]
-    packed = MaskRules(2, 6, start=1, documents=(7, 7, 7, 4, 4, 7))
-    assert packed.positions().tolist() == [0, 0, 1, 0, 1, 2]
+    rules = MaskRules(2, 6, start=1, documents=(7, 7, 7, 4, 4, 7))
+    assert rules.positions().tolist() == [0, 0, 1, 0, 1, 2]
 
 
 @pytest.mark.parametrize("library", FOUR_AXES)

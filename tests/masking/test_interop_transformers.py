@@ -83,12 +83,12 @@ def test_left_padding_shifts_learned_positions_without_position_ids(name, moves)
     rules = MaskRules(KEYS, KEYS, start=3, causal="last")
     tokens, mask = random_tokens(), for_transformers(rules)
     with torch.no_grad():
-        alone = network(tokens[:, 3:]).last_hidden_state
+        expected = network(tokens[:, 3:]).last_hidden_state
         padded = network(tokens, **mask).last_hidden_state[:, 3:]
         positions = (torch.arange(KEYS) - 3).clamp(min=0)[None]
         shifted = network(tokens, **mask, position_ids=positions).last_hidden_state
-    assert torch.allclose(padded, alone, atol=1e-5) != moves
-    assert torch.allclose(shifted[:, 3:], alone, atol=1e-5)
+    assert torch.allclose(padded, expected, atol=1e-5) != moves
+    assert torch.allclose(shifted[:, 3:], expected, atol=1e-5)
 
 
 def masks_in_layers(network, rules):

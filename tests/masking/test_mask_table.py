@@ -94,6 +94,6 @@ def test_a_visible_pair_is_what_the_table_names(call):
         made = {"mask_mod": made(0, 0, torch.tensor(0), torch.arange(6))}
     (mask,) = made.values()
     visible, hidden = mask.flatten()[0].item(), mask.flatten()[5].item()
-    shown = TABLE[call]["a visible pair is"].strip("`").split(",")[0]
-    assert str(visible).removesuffix(".0") == shown
+    expected = TABLE[call]["a visible pair is"].strip("`").split(",")[0]
+    assert str(visible).removesuffix(".0") == expected
     assert visible != hidden

@@ -75,12 +75,12 @@ def test_a_prefix_mask_agrees_with_a_loop(data):
 @given(st.data())
 def test_a_document_mask_agrees_with_a_loop(data):
     shape = data.draw(shapes())
-    packed = [whole_numbers(data.draw, shape[-1], 2) for _ in range(shape[0])]
-    documents = torch.tensor(packed).to(data.draw(st.sampled_from([torch.uint16, torch.int32])))
+    numbers = [whole_numbers(data.draw, shape[-1], 2) for _ in range(shape[0])]
+    documents = torch.tensor(numbers).to(data.draw(st.sampled_from([torch.uint16, torch.int32])))
     given_to_all = data.draw(st.booleans())
-    packed = packed[:1] * shape[0] if given_to_all else packed
+    numbers = numbers[:1] * shape[0] if given_to_all else numbers
     expected = by_pairs(
-        shape, lambda example, query, key: packed[example][query] == packed[example][key]
+        shape, lambda example, query, key: numbers[example][query] == numbers[example][key]
     )
     mask = document_mask(documents[0] if given_to_all else documents, shape)
     assert torch.equal(mask.expand(shape), expected)

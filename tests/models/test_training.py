@@ -96,14 +96,14 @@ IMPATIENT = Plan(epochs=60, batch_size=4, learning_rate=0.02, patience=4)
 
 
 @pytest.fixture(scope="module")
-def stopped():
+def stopped_model():
     """A model whose training ended early, and its history."""
     model = make_model()
     return model, train(model, PAIRS, WRONG, IMPATIENT)
 
 
-def test_training_stops_without_improvement_and_restores_the_best_weights(stopped):
-    model, history = stopped
+def test_training_stops_without_improvement_and_restores_the_best_weights(stopped_model):
+    model, history = stopped_model
     losses = [epoch.validation_loss for epoch in history]
     best = losses.index(min(losses))
     assert len(history) == best + 1 + IMPATIENT.patience < IMPATIENT.epochs
@@ -161,8 +161,8 @@ def break_bias(model):
     model.output.bias.data[:] = math.nan
 
 
-def test_an_interrupt_leaves_the_best_finished_epoch(stopped):
-    (whole, history), model = stopped, make_model()
+def test_an_interrupt_leaves_the_best_finished_epoch(stopped_model):
+    (whole, history), model = stopped_model, make_model()
     with pytest.raises(KeyboardInterrupt):
         train(model, PAIRS, WRONG, IMPATIENT, Interrupt(model, 3 * (len(history) - 1) + 1, stop))
     assert not any(part.training for part in model.modules())

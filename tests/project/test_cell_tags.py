@@ -29,7 +29,7 @@ def code(name):
     return [cell for cell in CHAPTERS[name] if cell.cell_type == "code"]
 
 
-def called(tree):
+def list_calls(tree):
     """Each function that a program calls, as the parts of its dotted name, and the call."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -50,7 +50,7 @@ def test_set_up_code_does_not_teach(name):
         if has_tag(cell, SETUP):
             tree = ast.parse(cell.source)
             taught = [node for node in ast.walk(tree) if isinstance(node, TEACHES)]
-            names = {part for parts, _ in called(tree) for part in parts}
+            names = {part for parts, _ in list_calls(tree) for part in parts}
             assert (taught, names & (JUDGES | {"backward"})) == ([], set()), cell.id
 
 
@@ -69,7 +69,7 @@ def test_imports_and_the_choice_of_a_device_are_set_up(name):
 def test_each_live_figure_of_the_first_part_begins_with_one_action(name):
     count = 0
     for cell in code(name):
-        for (figure, *_), call in called(ast.parse(cell.source)):
+        for (figure, *_), call in list_calls(ast.parse(cell.source)):
             if figure not in INTERACTIVE:
                 continue
             actions = [ast.literal_eval(it.value) for it in call.keywords if it.arg == "action"]

@@ -79,8 +79,8 @@ def printed(chapter: str) -> frozenset[float]:
             texts += [TAG.sub(" ", file.read_text("utf-8")) for file in files]
         if cell.cell_type == "code":
             data = [output.get("data", {}) for output in cell.outputs]
-            shown = [text for each in data for kind, text in each.items() if kind[:5] == "text/"]
-            texts += [cell.source, *shown, *(output.get("text", "") for output in cell.outputs)]
+            lines = [text for each in data for kind, text in each.items() if kind[:5] == "text/"]
+            texts += [cell.source, *lines, *(output.get("text", "") for output in cell.outputs)]
     return frozenset(float(number) for text in texts for number in NUMBER.findall(text))
 
 

@@ -55,7 +55,7 @@ def run(*command: object, **options) -> subprocess.CompletedProcess:
 
 
 @dataclass(frozen=True)
-class Built:
+class Package:
     """A clean copy of the repository, and the distributions that were built from it."""
 
     source: Path
@@ -74,15 +74,15 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Built:
+def package(tmp_path_factory) -> Package:
     """Build sdist and wheel from a clean copy of the repository."""
     folder = tmp_path_factory.mktemp("package")
-    source, built = folder / "source", folder / "dist"
+    source, dist = folder / "source", folder / "dist"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE.split()))
     here = ["--no-build-isolation", "--python", sys.executable]
-    done = run(UV, "build", *here, "--out-dir", built, source)
-    (sdist,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
-    return Built(source, sdist, wheel, done.stdout + done.stderr)
+    done = run(UV, "build", *here, "--out-dir", dist, source)
+    (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
+    return Package(source, sdist, wheel, done.stdout + done.stderr)
 
 
 # The sdist and the wheel
@@ -95,25 +95,25 @@ def files_of_the_package() -> dict[str, bytes]:
     return {str(f.relative_to(ROOT)): f.read_bytes() for f in files}
 
 
-def test_sdist_and_wheel_hold_the_package_and_its_licence_and_nothing_else(built):
-    assert "Successfully built" in built.output
-    assert re.findall(r".*(?:warning|deprecated).*", built.output, re.IGNORECASE) == []
-    files = built.contents()
+def test_sdist_and_wheel_hold_the_package_and_its_licence_and_nothing_else(package):
+    assert "Successfully built" in package.output
+    assert re.findall(r".*(?:warning|deprecated).*", package.output, re.IGNORECASE) == []
+    files = package.contents()
     about = {name.partition("/")[2] for name in files if ".dist-info/" in name}
     others = {name: content for name, content in files.items() if ".dist-info/" not in name}
     assert others == files_of_the_package()
     assert {"attnbook/py.typed", "attnbook/figures/shape/style.css"} <= {*others}
     assert about == {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE", "top_level.txt"}
 
-    with tarfile.open(built.sdist) as archive:
+    with tarfile.open(package.sdist) as archive:
         names = {member.name.partition("/")[2] for member in archive if member.isfile()}
     generated = {name for name in names if name.startswith("attnbook.egg-info/")}
     other_files = "LICENSE MANIFEST.in PKG-INFO README.md pyproject.toml setup.cfg".split()
     assert names - generated == {*other_files, *others}
 
 
-def test_the_metadata_are_complete_and_name_no_address(built):
-    about = built.metadata()
+def test_the_metadata_are_complete_and_name_no_address(package):
+    about = package.metadata()
     assert about["Version"] == VERSION == distribution("attnbook").version
     assert f"\nversion: {VERSION}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {VERSION} " in (ROOT / "CHANGELOG.md").read_text()
@@ -132,8 +132,8 @@ def requirements(about: Message, extra: str = "") -> set[str]:
     }
 
 
-def test_the_core_requires_torch_alone_and_there_are_six_extras(built):
-    about = built.metadata()
+def test_the_core_requires_torch_alone_and_there_are_six_extras(package):
+    about = package.metadata()
     assert requirements(about) == {"torch"}
     extras = {"types", "display", "figures", "seq2seq", "book", "test"}
     assert {*about.get_all("Provides-Extra")} == extras
@@ -144,34 +144,34 @@ def test_the_core_requires_torch_alone_and_there_are_six_extras(built):
 
 
 @pytest.mark.weekly
-def test_make_lock_writes_the_stored_lock(built):
+def test_make_lock_writes_the_stored_lock(package):
     venv = f"VENV={Path(UV).parents[1]}"
-    done = run("make", "--no-print-directory", "--dry-run", "lock", venv, cwd=built.source)
+    done = run("make", "--no-print-directory", "--dry-run", "lock", venv, cwd=package.source)
     command = done.stdout.replace("\\\n", "")
-    run(*shlex.split(command[command.index(str(UV)) :]), cwd=built.source)
+    run(*shlex.split(command[command.index(str(UV)) :]), cwd=package.source)
     lock = "requirements.txt"
-    assert (built.source / lock).read_text() == (ROOT / lock).read_text()
+    assert (package.source / lock).read_text() == (ROOT / lock).read_text()
 
 
 # Installed in a new environment: first the core, then one extra after the other
 
 
-def install(built: Built, python: Path, extra: str = "") -> None:
+def install(package: Package, python: Path, extra: str = "") -> None:
     """Install the wheel with an extra; torch is there already."""
     no_torch = python.parents[2] / "no-torch.txt"
     no_torch.write_text("torch; python_version < '3'\n")
-    wheel = f"attnbook{extra} @ {built.wheel.as_uri()}"
+    wheel = f"attnbook{extra} @ {package.wheel.as_uri()}"
     run(UV, "pip", "install", "--python", python, "--overrides", no_torch, wheel)
 
 
 @pytest.fixture(scope="module")
-def python(built, tmp_path_factory) -> Path:
+def python(package, tmp_path_factory) -> Path:
     """The Python of an environment with the wheel and a borrowed torch."""
     folder = tmp_path_factory.mktemp("environment")
     python = folder / "venv" / "bin" / "python"
     run(UV, "venv", "--python", sys.executable, folder / "venv")
     borrow("torch", folder / "borrowed", python)
-    install(built, python)
+    install(package, python)
     return python
 
 
@@ -286,15 +286,15 @@ print(json.dumps({name: book_model(name).translate([text])[0].output for name in
 
 @pytest.mark.weekly
 @pytest.mark.usefixtures("core")
-def test_figures_and_trained_models_are_complete_with_their_extras_alone(built, python, tmp_path):
-    install(built, python, "[figures]")
+def test_figures_and_trained_models_are_complete_with_their_extras_alone(package, python, tmp_path):
+    install(package, python, "[figures]")
     text, modules, has_matplotlib = run_program(python, FIGURE, tmp_path)
     kinds = [getattr(figures, name) for name in figures.__all__]
     assert modules == {kind.__name__: kind._esm + kind._css for kind in kinds}
     assert "example 0: valid_lens 2" in text
     assert not has_matplotlib
 
-    install(built, python, "[seq2seq]")
+    install(package, python, "[seq2seq]")
     outputs = run_program(python, TRANSLATE, tmp_path)
     assert {*outputs.values()} == {"1987-03-09"}
     assert "convolutional" in outputs

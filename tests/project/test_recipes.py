@@ -50,7 +50,7 @@ def written(name, tree):
     return [ast.literal_eval(name)]
 
 
-def undefined(code):
+def list_undefined(code):
     """The names that a program reads, and neither imports nor defines."""
     nodes = list(ast.walk(ast.parse(code)))
     known = {*vars(builtins)}
@@ -85,5 +85,5 @@ def test_the_list_at_the_top_has_each_question_and_each_has_one_cell_or_two():
 @each_recipe
 def test_a_recipe_is_short_runs_on_its_own_and_shows_a_result(cell):
     assert len(cell.source.splitlines()) <= BUDGETS["recipe"]["lines"]
-    assert undefined(cell.source) == set()
+    assert list_undefined(cell.source) == set()
     assert cell.outputs

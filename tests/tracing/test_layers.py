@@ -72,7 +72,7 @@ def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_n
     sizes = (17, 3, 5, 7, 11, 13, 2, 19)
     layer, inputs = many_heads(sizes)
     names = ("batch", "queries", "keys", "query_size", "key_size", "value_size", "heads", "head")
-    shown = str(trace(layer, *inputs, sizes=dict(zip(names, sizes, strict=True)), follow=PARTS))
+    table = str(trace(layer, *inputs, sizes=dict(zip(names, sizes, strict=True)), follow=PARTS))
     for text in (
         "q (batch, heads, queries, head)",
         "k (batch, heads, keys, head)",
@@ -81,7 +81,7 @@ def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_n
         "return (batch, heads, queries, keys)",
         "output (batch, queries, 38)",
     ):
-        assert text in shown
+        assert text in table
 
 
 def test_the_forward_that_a_layer_inherits_and_calls_is_shown_too():

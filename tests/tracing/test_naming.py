@@ -125,10 +125,10 @@ EXPECTED = {
 def test_a_size_is_named_where_only_one_name_fits_in_both_runs(name):
     (layer, shape, sizes, *vary), *texts = EXPECTED[name]
     options = {"vary": vary[0]} if vary else {}
-    shown = repr(trace(layer, torch.ones(shape), sizes=sizes, **options)) + "\n"
+    table = repr(trace(layer, torch.ones(shape), sizes=sizes, **options)) + "\n"
 
     for text in texts:
-        assert text in shown
+        assert text in table
 
 
 def test_sizes_with_which_a_layer_does_not_run_are_named():

@@ -9,7 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.timing import Program, race
-from tools.bench.memory import allocated
+from tools.bench.memory import measure_memory
 
 HEADS, SIZE, LENGTH, ROUNDS = 32, 64, 2048, 5
 SHARED = (32, 8, 1)  # heads of keys
@@ -53,7 +53,7 @@ def grouped_row() -> dict[str, Any]:
             result = race(each, ROUNDS)
             for name, program in each.items():
                 about = f"{kv_heads} heads of keys, {name}"
-                row[f"{about}: MiB"] = allocated(program) / 2**20
+                row[f"{about}: MiB"] = measure_memory(program) / 2**20
                 if name != "ours":
                     low, middle, high = result.times_as_fast("ours", than=name)
                     row[f"{about}: ours is times as fast"] = middle

@@ -1,14 +1,14 @@
 """The memory that a program needs while it runs, in addition to the memory before.
 
-`allocated` uses torch's allocator: the profiler reports each block that is allocated or freed, and
-the highest sum counts. That is exact, does not depend on earlier programs or on the system's pages,
-and includes every tensor, also those inside compiled kernels. It misses scratch memory of
-libraries, and does not subtract blocks that existed before and are freed meanwhile, such as the
-weights that a layer has stored in its last call.
+`measure_memory` uses torch's allocator: the profiler reports each block that is allocated or
+freed, and the highest sum counts. That is exact, does not depend on earlier programs or on the
+system's pages, and includes every tensor, also those inside compiled kernels. It misses scratch
+memory of libraries, and does not subtract blocks that existed before and are freed meanwhile, such
+as the weights that a layer has stored in its last call.
 
 `resident` misses nothing: it is the growth of the process's peak, as the system counts it. It
-needs a new process (see `RETURNING`) and is exact to a mebibyte or two, so it checks `allocated`
-at large sizes.
+needs a new process (see `RETURNING`) and is exact to a mebibyte or two, so it checks
+`measure_memory` at large sizes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STATUS = Path("/proc/self/status")
 REFERENCES = Path("/proc/self/clear_refs")
 
 
-def allocated(program: Program, device: str = "cpu") -> int:
+def measure_memory(program: Program, device: str = "cpu") -> int:
     """The most bytes that torch had allocated for a program at one time."""
     if device == "cuda":
         return _allocated_on_gpu(program)

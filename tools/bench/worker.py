@@ -19,7 +19,7 @@ from torch import Tensor
 
 from attnbook.timing import Program, race
 from tools.bench.cases import Case, Setting, textbook_additive, textbook_dot
-from tools.bench.memory import allocated, resident
+from tools.bench.memory import measure_memory, resident
 from tools.bench.programs import PROGRAMS, NotMeasurableError
 
 CHECKED = 2**24  # elements of the formula in float64: 128 MiB a tensor
@@ -97,7 +97,7 @@ def race_programs(
 ) -> dict[str, Any]:
     """Times and memory of programs, the ratios against the first and some that matter more."""
     start = time.time()
-    memory = {name: allocated(program, device) for name, program in programs.items()}
+    memory = {name: measure_memory(program, device) for name, program in programs.items()}
     now = time.time()
     # A short program is repeated for at least this long.
     a_round = max(now - start, LEAST_TIME * len(programs))

@@ -175,13 +175,13 @@ def serve(folder: BuildFolder) -> int:
 
 def changes(root: Path) -> Iterator[int]:
     """Yield the number of each new state of the sources, once no file is being saved."""
-    shown = before = ""
+    latest = before = ""
     number = 0
     while True:
         with suppress(FileNotFoundError):  # an editor's temporary file
             now = digest(root, [root / name for name in SOURCES])
-            if now == before != shown:
-                shown, number = now, number + 1
+            if now == before != latest:
+                latest, number = now, number + 1
                 yield number
             before = now
         time.sleep(0.2)

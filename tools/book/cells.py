@@ -47,7 +47,7 @@ def answers(notebook: NotebookNode) -> Iterator[Answer]:
         yield Answer(range(run[0], run[-1] + 1), prediction, hidden)
 
 
-def unanswered(notebook: NotebookNode) -> Iterator[int]:
+def list_unanswered(notebook: NotebookNode) -> Iterator[int]:
     """The cells that ask for a prediction but have no answer after them."""
     answered = {answer.cells.start - 1 for answer in answers(notebook)}
     for number, cell in enumerate(notebook.cells):

@@ -1,1 +1,1 @@
-"""The chapters as notebooks for Colab, and a reader who lives through them."""
+"""Chapters as notebooks for Colab: `builder` writes them with an install cell, others test them."""

@@ -26,7 +26,7 @@ from attnbook.messages import Messages
 from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
 from tools.copies.leftovers import problems
-from tools.copies.plain_markdown import PlainError, block, folded_text, line, linked
+from tools.copies.plain_markdown import PlainError, block, folded_text, line, link_to
 from tools.repository_address import COPIES, colab_address
 from tools.table_of_contents import short_path
 
@@ -185,10 +185,10 @@ class ColabBuilder(Builder):
         site = self.get_target_uri(page) if self.config.copies_site else ""
         commit = self.config.copies_commit
         source = f"{self.config.copies_repository}/blob/{commit}/{page}.ipynb"
-        fields = {"chapter": self.title(page), "commit": linked(f"`{commit[:10]}`", source)}
+        fields = {"chapter": self.title(page), "commit": link_to(f"`{commit[:10]}`", source)}
         if not site:
             return f"*{TEXT('origin', **fields)}*"
-        return f"*{TEXT('origin_with_book', book=linked(TEXT('read_in_book'), site), **fields)}*"
+        return f"*{TEXT('origin_with_book', book=link_to(TEXT('read_in_book'), site), **fields)}*"
 
     def installation(self) -> str:
         """Install the package of the copied commit without changing other packages."""

@@ -128,7 +128,7 @@ def prove_absent(python: Path, folder: Path) -> None:
         raise NotLikeColabError(f"attnbook exists before it is installed: {done.stderr.strip()}")
 
 
-def installed(python: Path) -> dict[str, str]:
+def list_installed(python: Path) -> dict[str, str]:
     """Every package that pip lists there, with its version or its address."""
     output = run([python, "-m", "pip", "freeze", "--all"], env=without_project(dict(os.environ)))
     return dict(re.split(r"==| @ ", line, maxsplit=1) for line in output.splitlines())

@@ -34,8 +34,8 @@ from tools.book.state import KERNELS
 from tools.copies import colab
 from tools.copies.clean_environment import (
     NotLikeColabError,
-    installed,
     list_changes,
+    list_installed,
     make_environment,
     prove_absent,
     without_project,
@@ -188,12 +188,12 @@ def end_to_end_test(origin: Origin, folder: Path, names: Sequence[str] = ()) -> 
     """Run the copies of all chapters, or of some, in a new environment; gives the failures."""
     python = make_environment(folder)
     prove_absent(python, folder)
-    before = installed(python)
+    before = list_installed(python)
     versions = ", ".join(f"{name} {before[name]}" for name in COLAB)
     print(f"A clean environment without attnbook: {versions}", flush=True)
     reader = Reader(python, folder, reader_environment(origin, folder))
     failed = run_all(origin, reader, names)
-    after = installed(python)
+    after = list_installed(python)
     changes = list_changes(before, after)
     added = sorted(f"{name} {after[name]}" for name in after.keys() - before.keys())
     print(f"Installed: {', '.join(added) or 'nothing'}")

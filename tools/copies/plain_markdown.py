@@ -29,7 +29,7 @@ class PlainError(ValueError):
     """A part of a page that has no form in plain Markdown here."""
 
 
-def linked(text: str, address: str, title: str = "") -> str:
+def link_to(text: str, address: str, title: str = "") -> str:
     """A link, or only its text if it would lead nowhere."""
     if not FAR.match(address):
         return text
@@ -65,7 +65,7 @@ def inline(node: nodes.Node) -> str:  # noqa: PLR0911 - one for each kind
         case nodes.literal():
             return code(node.astext())
         case nodes.reference():
-            return linked(line(node), node.get("refuri", ""), node.get("reftitle", ""))
+            return link_to(line(node), node.get("refuri", ""), node.get("reftitle", ""))
         case nodes.image():
             return f"![{node.get('alt', '')}]({node['uri']})"
         case nodes.raw():
@@ -191,12 +191,12 @@ def formula(node: nodes.math_block) -> str:
 def render_fold(node: nodes.container) -> str:
     """An answer that the reader opens."""
     title, *body = node.children
-    return folded_text(line(title), blocks(body), opened=node["opened"])
+    return folded_text(line(title), blocks(body), is_open=node["opened"])
 
 
-def folded_text(title: str, text: str, *, opened: bool = False) -> str:
+def folded_text(title: str, text: str, *, is_open: bool = False) -> str:
     """A text that opens when the reader clicks its title."""
-    start = "<details open>" if opened else "<details>"
+    start = "<details open>" if is_open else "<details>"
     # Markdown inside HTML is read only after a blank line, and never within a summary.
     summary = MarkdownIt().renderInline(title)
     return f"{start}\n<summary>{summary}</summary>\n\n{text}\n\n</details>"

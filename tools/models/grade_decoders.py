@@ -123,10 +123,10 @@ def main() -> int:
             for what, so in targets(grades).items():
                 print(f"      {what}: {so}")
                 failed |= not so
-        alone = grade_model(ONE_LAYER, test)
-        print("\n".join(table(ONE_LAYER, alone)))
-        print(f"      one layer alone stays below {ALONE}: {alone.predicts < ALONE}", end="\n\n")
-        failed |= alone.predicts >= ALONE
+        grades = grade_model(ONE_LAYER, test)
+        print("\n".join(table(ONE_LAYER, grades)))
+        print(f"      one layer alone stays below {ALONE}: {grades.predicts < ALONE}", end="\n\n")
+        failed |= grades.predicts >= ALONE
     print("When the heads appear", *snapshot_rows(SEEDS[0], lines("test")), sep="\n", end="\n\n")
     print("Where it fails")
     for what, kind in HARDER:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from attnbook.figures.heads.packing import decoder_of, packed, steps_of
+from attnbook.figures.heads.packing import decoder_of, pack_model, steps_of
 from attnbook.figures.heads.reading import (
     compute_stored,
     describe_count,
@@ -131,7 +131,7 @@ class HeadsFigure(TrainedFigure):
         return int(query)  # True is 1
 
     def _packed(self) -> dict[str, Any]:
-        return packed(self.name)
+        return pack_model(self.name)
 
     @traitlets.observe("text", "step", "focus", "removed", "query")
     def _describe(self, _change: object = None) -> None:

@@ -45,7 +45,7 @@ def decoder_of(name: str, step: int) -> Decoder:
 
 
 @cache
-def packed(name: str) -> dict[str, Any]:
+def pack_model(name: str) -> dict[str, Any]:
     """All snapshots of one of the book's decoders, as JSON can hold them.
 
     `data` has one text for each of `steps`: the arrays as `in_base64` writes them, in the order

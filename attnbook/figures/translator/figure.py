@@ -9,7 +9,7 @@ import traitlets
 
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.shared.trained import TrainedFigure
-from attnbook.figures.translator.packing import packed, translator_of
+from attnbook.figures.translator.packing import pack_model, translator_of
 from attnbook.figures.translator.reading import (
     certainty,
     compute_stored,
@@ -133,7 +133,7 @@ class TranslatorFigure(TrainedFigure):
         return int(step)  # True is 1
 
     def _packed(self) -> dict[str, Any]:
-        return packed(self.name)
+        return pack_model(self.name)
 
     @traitlets.observe("text", "hidden", "step")
     def _describe(self, _change: object = None) -> None:

@@ -45,7 +45,7 @@ def check_readable(model: Translator) -> None:
 
 
 @cache
-def packed(name: str) -> dict[str, Any]:
+def pack_model(name: str) -> dict[str, Any]:
     """One of the book's translators, as JSON can hold it.
 
     `data` holds the arrays as `in_base64` writes them, in the order of `arrays`,

@@ -300,7 +300,7 @@ def _continue(
     for beam in group:
         if not beam.ended:
             best = logs[beam.row].topk(min(num_beams, logs.shape[-1]))
-            for log, character in zip(*(it.tolist() for it in best), strict=True):
+            for log, character in zip(*(tensor.tolist() for tensor in best), strict=True):
                 tokens = [*beam.tokens, SPECIAL + character]
                 found.append(Beam(tokens, beam.score + log, ends(tokens), beam.row))
     return sorted(found, key=lambda beam: -beam.score)[:num_beams]

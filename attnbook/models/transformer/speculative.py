@@ -109,7 +109,7 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
     uniform = draw_uniform(sampling, seed, len(rows), count, 3)
     calls = drafted = accepted = 0
     with evaluating(model), evaluating(draft):
-        checker, drafter = (Reader(it, len(rows)) for it in (model, draft))
+        checker, drafter = (Reader(decoder, len(rows)) for decoder in (model, draft))
         left = [count] * len(rows)
         while any(left):
             numbers = [uniform[i, count - it :] for i, it in enumerate(left)]

@@ -40,7 +40,7 @@ def _look_up(
     return vectors, lengths_for_queries("valid_lens", valid_lens, shape, tokens.device)
 
 
-def _packed(vectors: Tensor, lengths: Tensor) -> PackedSequence:
+def _pack(vectors: Tensor, lengths: Tensor) -> PackedSequence:
     if not len(vectors):
         shape = tuple(vectors.shape[:2])
         raise ValueError(f"tokens must hold at least one text, got shape {shape}")
@@ -88,7 +88,7 @@ class RecurrentEncoder(nn.Module):
                 value out of its range; or there is no token.
         """
         vectors, lengths = _look_up(tokens, valid_lens, self.embedding)
-        packed, (forwards, backwards) = self.gru(_packed(vectors, lengths))
+        packed, (forwards, backwards) = self.gru(_pack(vectors, lengths))
         states, _ = pad_packed_sequence(packed, batch_first=True, total_length=tokens.shape[1])
         empty = lengths == 0
         whole = torch.cat([forwards, backwards], dim=-1)

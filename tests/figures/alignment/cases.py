@@ -31,7 +31,7 @@ def book_dates() -> list[WrittenDate]:
     return [write_date(DAY, locale, "long") for locale in LOCALES]
 
 
-def untrained(seed: int = 13, **config: Any) -> Translator:
+def new_model(seed: int = 13, **config: Any) -> Translator:
     """A model with random weights; its sizes are all different."""
     sizes = {"embedding_size": 5, "written_size": 3, "num_hiddens": 14, "score_hiddens": 7}
     letters = Vocabulary(string.ascii_lowercase + " 0123456789-")
@@ -43,14 +43,14 @@ def untrained(seed: int = 13, **config: Any) -> Translator:
 
 def never_ending(**config: Any) -> Translator:
     """It writes as many characters as it may."""
-    model = untrained(**config)
+    model = new_model(**config)
     model.output.bias.data[END] = -1e3
     return model
 
 
 def ending_at_once() -> Translator:
     """It ends at once."""
-    model = untrained()
+    model = new_model()
     model.output.bias.data[END] = 1e3
     return model
 
@@ -136,7 +136,7 @@ CASES: dict[str, Callable[[], Case]] = {case.__name__: case for case in ALL}
 
 
 @cache
-def translated(case: str) -> tuple[list[Any], list[Any]]:
+def translate_case(case: str) -> tuple[list[Any], list[Any]]:
     """The texts of a case, and the model's translation of each."""
     model, dates = CASES[case]()
     texts = [date if isinstance(date, str) else date.text for date in dates]
@@ -152,7 +152,7 @@ cached_figure = cache(figure_of)
 
 def expected_facts(case: str, date: int, step: int, scores: list[float]) -> dict[str, Any]:
     """The expected facts of a step, from the texts and the model; the scores are the figure's."""
-    text, found = (both[date] for both in translated(case))
+    text, found = (both[date] for both in translate_case(case))
     dated = not isinstance(text, str)
     field = (FIELDS[step] if step < len(FIELDS) else "") if dated else ""
     span = text.spans.get(field) if dated else None

@@ -22,8 +22,8 @@ from tests.figures.alignment.cases import (
     long_text,
     make_date,
     never_ending,
-    translated,
-    untrained,
+    new_model,
+    translate_case,
 )
 from tests.figures.attention.cases import traits
 from tools import BUDGETS
@@ -33,17 +33,17 @@ each_case = pytest.mark.parametrize("case", CASES)
 
 @each_case
 def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
-    dates, translations = translated(case)
+    dates, translations = translate_case(case)
     figure = cached_figure(case)
     for number, (date, expected) in enumerate(zip(dates, translations, strict=True)):
-        shown, length = figure.translations[number], len(expected.output)
-        assert "".join(shown["text"]) == expected.text
-        assert "".join(shown["output"]) == expected.output
+        entry, length = figure.translations[number], len(expected.output)
+        assert "".join(entry["text"]) == expected.text
+        assert "".join(entry["output"]) == expected.output
         dated = not isinstance(date, str)
-        assert shown["expected"] == (date.iso if dated else "")
-        assert shown["locale"] == (date.locale if dated else "")
-        assert shown["fields"] == ((FIELDS + [""] * length)[:length] if dated else [""] * length)
-        spans = {field: tuple(span) for field, span in shown["spans"].items()}
+        assert entry["expected"] == (date.iso if dated else "")
+        assert entry["locale"] == (date.locale if dated else "")
+        assert entry["fields"] == ((FIELDS + [""] * length)[:length] if dated else [""] * length)
+        spans = {field: tuple(span) for field, span in entry["spans"].items()}
         assert spans == (date.spans if dated else {})
         figure.date = number
         assert figure.attention_weights.dtype == torch.float64
@@ -55,7 +55,7 @@ def test_its_texts_outputs_and_weights_are_those_of_the_model(case):
 
 
 def test_the_model_is_unchanged_afterwards(monkeypatch):
-    model = untrained(dropout=0.5)
+    model = new_model(dropout=0.5)
     expected = AlignmentFigure(model, ["ab cd"])
     model.train()
     model.attention.eval()
@@ -94,7 +94,7 @@ def test_the_state_of_a_chapter_is_small():
 
 
 def test_another_date_keeps_the_step_if_it_has_one():
-    model = untrained()
+    model = new_model()
     texts = [long_text(7, shift) for shift in range(40)]
     counts = {text: len(model.translate([text])[0].output) for text in texts}
     long = max(texts, key=counts.get)

@@ -30,9 +30,9 @@ def show(stage):
     first = stage({case: cached_figure(case) for case in CASES} | {"shortened": make_shortened()})
 
     def show_at(case: str = "book", width: int = WIDE, at: tuple[int, int] = (0, 0)) -> Any:
-        shown = first(case, width)
-        shown.set(date=at[0], step=at[1])
-        return shown
+        view = first(case, width)
+        view.set(date=at[0], step=at[1])
+        return view
 
     return show_at
 
@@ -46,15 +46,15 @@ def read_position(figure) -> tuple[int, int]:
 
 @pytest.mark.parametrize("case", ["book", "failing", "strings", "wordy", "one_step"])
 def test_at_every_step_it_shows_the_model(show, case):
-    shown = show(case)
-    translations = shown.state["translations"]
+    view = show(case)
+    translations = view.state["translations"]
     expecting = [
         each for date in range(len(translations)) for each in expected(case, translations, date)
     ]
     if case == "book":
         expecting = expecting[::3]  # with these, each of the ten steps occurs
     positions = [{name: each[name] for name in ("date", "step")} for each in expecting]
-    found = shown.read_all(READ, positions)
+    found = view.read_all(READ, positions)
     for position, one, true in zip(positions, found, expecting, strict=True):
         assert differences(one, true) == [], position
 
@@ -72,9 +72,9 @@ def test_keys_move_to_the_ends_of_the_first_and_the_last_text(show):
 
 
 def test_a_tap_chooses_a_step(show):
-    shown = show(width=NARROW, at=(GERMAN, 0))
-    tab, figure, state, _ = shown
-    saves, buttons = shown.saves(), figure.locator(".output-row button")
+    view = show(width=NARROW, at=(GERMAN, 0))
+    tab, figure, state, _ = view
+    saves, buttons = view.saves(), figure.locator(".output-row button")
 
     def check(step):
         assert read_position(figure) == (GERMAN, step)
@@ -83,7 +83,7 @@ def test_a_tap_chooses_a_step(show):
     for step in (3, 9, 0):
         buttons.nth(step).tap()
         check(step)
-    assert shown.saves() == saves + 3
+    assert view.saves() == saves + 3
     rows = figure.locator(".heat-picture")
     rows.scroll_into_view_if_needed()
     box = rows.bounding_box()
@@ -147,20 +147,20 @@ def test_controls_are_native_and_have_names_and_values(show):
 
 
 def test_a_choice_is_saved_for_python(show):
-    shown = show("wordy", at=(1, 12))
-    saves = shown.saves()
-    slider(shown.figure, "step").press("ArrowLeft")
-    assert [*shown.get("date", "step"), shown.saves()] == [1, 11, saves + 1]
-    date_choice(shown.figure).select_option("0")
-    assert [*shown.get("date", "step"), shown.saves()] == [0, 11, saves + 2]
+    view = show("wordy", at=(1, 12))
+    saves = view.saves()
+    slider(view.figure, "step").press("ArrowLeft")
+    assert [*view.get("date", "step"), view.saves()] == [1, 11, saves + 1]
+    date_choice(view.figure).select_option("0")
+    assert [*view.get("date", "step"), view.saves()] == [0, 11, saves + 2]
 
 
 def test_a_shorter_output_shows_its_last_step(show):
-    shown = show("shortened", at=(0, 12))
-    date_choice(shown.figure).select_option("1")
-    assert shown.get("step") == [0]
-    date_choice(shown.figure).select_option("0")
-    assert read_position(shown.figure) == (0, 0)
+    view = show("shortened", at=(0, 12))
+    date_choice(view.figure).select_option("1")
+    assert view.get("step") == [0]
+    date_choice(view.figure).select_option("0")
+    assert read_position(view.figure) == (0, 0)
 
 
 LIT = "figure => [...figure.querySelectorAll('.lit')].map(e => [e.localName, e.dataset.key])"
@@ -190,7 +190,7 @@ def test_the_character_that_is_pointed_at_is_lit_everywhere(show):
 
 
 def test_it_fits_on_a_phone_at_every_date(show):
-    shown = show(width=NARROW)
+    view = show(width=NARROW)
     for date in range(len(LOCALES)):
-        shown.set(date=date)
-        assert shown.figure.bounding_box()["height"] <= 660, date  # action and caption need 80
+        view.set(date=date)
+        assert view.figure.bounding_box()["height"] <= 660, date  # action and caption need 80

@@ -31,14 +31,14 @@ def disagreements(figure: Locator, state: dict[str, Any], tolerance: float = CLO
 
 
 def differences(
-    shown: dict[str, Any], state: dict[str, Any], tolerance: float = CLOSE
+    numbers: dict[str, Any], state: dict[str, Any], tolerance: float = CLOSE
 ) -> list[str]:
     """List the numbers that differ in what `READ` returned; hidden weights must be exactly 0."""
     per_query = isinstance(state["valid_lens"][0], list)
-    lens = [e["lens"] if per_query else e["lens"][0] for e in shown["examples"]]
-    weights, output = truth(state, lens, shown["temperature"])
+    lens = [e["lens"] if per_query else e["lens"][0] for e in numbers["examples"]]
+    weights, output = truth(state, lens, numbers["temperature"])
     wrong = []
-    for i, example in enumerate(shown["examples"]):
+    for i, example in enumerate(numbers["examples"]):
         q = example["query"]
         *keys, last = example["rows"]
         shown_weights = [row[1] for row in keys]
@@ -50,7 +50,7 @@ def differences(
             "output": (output[i, q].tolist(), last[1:]),
         }
         wrong += [
-            f"{name} of example {i}, query {q}, lengths {lens}, T {shown['temperature']}"
+            f"{name} of example {i}, query {q}, lengths {lens}, T {numbers['temperature']}"
             for name, (true, seen) in expected.items()
             if differ(seen, torch.tensor(true, dtype=torch.float64), tolerance)
         ]

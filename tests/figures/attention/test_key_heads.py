@@ -61,16 +61,16 @@ def show(stage):
 
 
 def test_in_the_page_the_slider_shares_keys_and_every_number_follows(show):
-    shown, (figure, inputs) = show("heads"), make_figure()
-    shown.tab.evaluate(UNFOLD)
-    slider = shown.figure.get_by_label("KV heads", exact=True)
+    view, (figure, inputs) = show("heads"), make_figure()
+    view.tab.evaluate(UNFOLD)
+    slider = view.figure.get_by_label("KV heads", exact=True)
     names = [f"example {head}" for head in range(HEADS)]
     for key, key_heads in (("Home", 1), ("ArrowRight", 2), ("End", 4), ("Home", 1)):
         slider.press(key)
-        assert shown.get("key_heads") == [key_heads]
+        assert view.get("key_heads") == [key_heads]
         state = traits(as_if_repeated(figure, inputs, key_heads))
-        assert disagreements(shown.figure, state) == []
-        titles = shown.figure.locator(".title").all_inner_texts()
+        assert disagreements(view.figure, state) == []
+        titles = view.figure.locator(".title").all_inner_texts()
         read = [title.partition("values of ")[2] for title in titles]
         shared = HEADS // key_heads
         first = [head - head % shared for head in range(HEADS)]

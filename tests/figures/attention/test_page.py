@@ -62,10 +62,10 @@ def settings(case: Case) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_at_positions_of_each_slider_and_in_combinations_it_equals_torch(show, name):
-    shown, changes = show(name), settings(CASES[name]())
+    view, changes = show(name), settings(CASES[name]())
     assert len(changes) > 15
-    for change, seen in zip(changes, shown.read_all(READ, changes), strict=True):
-        assert differences(seen, shown.state, 1e-6 if name in HUGE else CLOSE) == [], change
+    for change, seen in zip(changes, view.read_all(READ, changes), strict=True):
+        assert differences(seen, view.state, 1e-6 if name in HUGE else CLOSE) == [], change
 
 
 EACH_STEP = """input => Array.from({ length: 41 }, (_, i) => {
@@ -118,26 +118,26 @@ def test_a_boundary_can_be_dragged_and_tapped(show):
 
 
 def test_each_query_has_a_named_slider_and_a_move_is_saved_for_python(show):
-    shown = show("planar")
-    figure, temperature = shown.figure, shown.figure.get_by_label("temperature", exact=True)
+    view = show("planar")
+    figure, temperature = view.figure, view.figure.get_by_label("temperature", exact=True)
     for query in range(3):
         figure.get_by_role("radio").nth(query).check(force=True)
         slider, name = length_slider(figure), f"valid_lens[0][{query}]"
         attributes = [slider.get_attribute(name) for name in ("aria-label", "min", "max", "step")]
         assert attributes == [name, "0", "5", "1"]
-        assert slider.input_value() == str(shown.state["valid_lens"][0][query])
+        assert slider.input_value() == str(view.state["valid_lens"][0][query])
         assert f"{name} = " in figure.locator(".axis .stage-name").inner_text()
-    shown.reset()
+    view.reset()
     figure.get_by_text("More controls").click()
-    saves = shown.saves()
+    saves = view.saves()
     length_slider(figure).press("ArrowLeft")
     temperature.press("Home")
     figure.get_by_role("radio").nth(1).check(force=True)
-    assert shown.saves() == saves + 3
-    assert shown.get("valid_lens", "temperature", "query") == [[[4, 2, 0]], 0.1, 1]
-    shown.set(temperature=5.01)
+    assert view.saves() == saves + 3
+    assert view.get("valid_lens", "temperature", "query") == [[[4, 2, 0]], 0.1, 1]
+    view.set(temperature=5.01)
     assert temperature.input_value() == "14"
-    assert disagreements(figure, shown.state) == []
+    assert disagreements(figure, view.state) == []
 
 
 def test_the_focus_moves_to_another_query_in_this_figure_only(show):
@@ -203,26 +203,26 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
 
 
 def test_at_first_the_readout_names_the_keys_with_the_largest_weight(show):
-    shown = show("toy")
-    readouts = shown.figure.locator(".readout")
-    shown.set(valid_lens=[2, 6])
+    view = show("toy")
+    readouts = view.figure.locator(".readout")
+    view.set(valid_lens=[2, 6])
     expected = ["Largest weight: key 0 and key 1, 0.500", "Largest weight: 6 keys, 0.167"]
     assert readouts.all_inner_texts() == expected
-    shown.set(valid_lens=[1, 0])
+    view.set(valid_lens=[1, 0])
     expected = ["Largest weight: key 0, 1.000", "nothing to attend to: output 0"]
     assert readouts.all_inner_texts() == expected
 
 
 def test_the_sum_in_numbers_equals_the_output(show):
-    shown = show("planar")
+    view = show("planar")
     for query, lens in ((0, [5, 2, 0]), (1, [5, 2, 0]), (2, [5, 2, 3])):
-        shown.set(query=query, valid_lens=[lens])
-        weights, output = truth(shown.state, [lens])
-        text = shown.figure.locator(".sum-text").inner_text()
+        view.set(query=query, valid_lens=[lens])
+        weights, output = truth(view.state, [lens])
+        text = view.figure.locator(".sum-text").inner_text()
         terms, _, total = text.replace("+ …", "").replace("≈", "=").partition(" = ")
         assert total == f"{output[0, query, 0]:.3f}"
         pairs = [term.strip().split(" · ") for term in terms.split(" + ")]
-        values = dict(zip(weights[0, query].tolist(), shown.state["values"][0], strict=True))
+        values = dict(zip(weights[0, query].tolist(), view.state["values"][0], strict=True))
         largest = sorted(values, key=lambda weight: -abs(weight * values[weight][0]))
         shares = [weight for weight in values if weight in largest[: len(pairs)] and weight]
         assert len(pairs) == min(lens[query], 4)
@@ -302,9 +302,9 @@ def live_figures(tab) -> list[tuple]:
         (view, state[view.get_attribute("data-attnbook-view")])
         for view in tab.locator("[data-attnbook-view]").all()
     ]
-    shown = [(view.locator(FIGURES), own) for view, own in views if own["kind"] == "attention"]
-    assert tab.locator(FIGURES).count() == len(shown) > 0
-    return shown
+    found = [(view.locator(FIGURES), own) for view, own in views if own["kind"] == "attention"]
+    assert tab.locator(FIGURES).count() == len(found) > 0
+    return found
 
 
 def test_in_the_book_it_equals_torch_after_each_control_a_reload_and_going_back(browser, home):

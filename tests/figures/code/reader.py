@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from attnbook.practice import LIST_TASKS
-from tests.tools.site.site_checks import watched
+from tests.tools.site.site_checks import watch_page
 
 NAMES = ("softmax-by-hand", "masked-softmax-by-hand")
 FRONT = (
@@ -24,7 +24,7 @@ class Reader:
     def __init__(self, context, address, seed):
         self.random = random.Random(seed)  # noqa: S311 - no secret
         self.address = address
-        self.tabs, self.records = zip(*(watched(context) for _ in range(2)), strict=True)
+        self.tabs, self.records = zip(*(watch_page(context) for _ in range(2)), strict=True)
         for tab in self.tabs:
             tab.goto(address)
         self.tab = self.tabs[0]

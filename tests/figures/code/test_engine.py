@@ -146,8 +146,8 @@ def test_the_readers_attention_is_drawn_unchanged(run):
     figure, _ = two_examples("attention-from-parts")
     returned = [[[float(i), 1.0], [0.1 * i, 0.2, 0.3, 0.4]] for i in range(6)]
     [rows] = run(figure, [{"returned": [each for pair in returned for each in pair]}])
-    shown = [row for example in rows for row in example]
-    assert [[row["output"], row["weights"]] for row in shown] == returned
+    pairs = [row for example in rows for row in example]
+    assert [[row["output"], row["weights"]] for row in pairs] == returned
 
 
 SHARES = [[0.5, 0.5, 0, 0]] * 5

@@ -23,7 +23,7 @@ from tests.tools.site.site_checks import (
     WIDE,
     axe_findings,
     change_view,
-    watched,
+    watch_page,
 )
 from tools import BUDGETS
 
@@ -42,7 +42,7 @@ def figures():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     """A small book: a page with two tasks and a figure, and one with neither."""
     whole = book(tmp_path_factory.mktemp("code"), tasks=notebook(*figures()), none=page())
     assert whole.build().warnings == ""
@@ -56,8 +56,8 @@ def address(address):
 
 
 @pytest.fixture(scope="module")
-def over_http(built, serve):
-    return f"{serve(built.html)}tasks.html"
+def over_http(pages, serve):
+    return f"{serve(pages.html)}tasks.html"
 
 
 @contextmanager
@@ -133,9 +133,9 @@ def test_a_wrong_answer_gets_a_message_and_a_right_one_is_marked_as_solved(brows
         expect(verdict(other)).to_be_empty()
 
 
-def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser, over_http, built):
+def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser, over_http, pages):
     context = browser.new_context()
-    tab, record = watched(context)
+    tab, record = watch_page(context)
     tab.goto(over_http)
     figure = tab.locator("figure.code").first
     figure.hover()
@@ -145,11 +145,11 @@ def test_editor_and_python_are_loaded_at_the_first_touch_or_at_cmd_enter(browser
     figure.locator("textarea").dispatch_event("keydown", {"key": "Enter", "metaKey": True})
     expect(verdict(figure)).to_contain_text("✗ softmax-by-hand: not yet.")
     context.close()
-    live = built.html / "_static" / "live"
+    live = pages.html / "_static" / "live"
     files = [(live / name).read_bytes() for name in ("editor.js", "python.js")]
-    packed = [len(gzip.compress(data, 6)) for data in files]
-    assert sum(packed) < BUDGETS["kilobytes"]["editor_and_python"] * 1000, packed
-    assert "at-touch" not in built.read("none")
+    sizes = [len(gzip.compress(data, 6)) for data in files]
+    assert sum(sizes) < BUDGETS["kilobytes"]["editor_and_python"] * 1000, sizes
+    assert "at-touch" not in pages.read("none")
 
 
 # Whether an element comes after the one with the focus.

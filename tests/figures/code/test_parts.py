@@ -44,15 +44,15 @@ def figures():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     whole = book(tmp_path_factory.mktemp("parts"), tasks=notebook(*figures()))
     assert whole.build().warnings == ""
     return whole
 
 
 @pytest.fixture(scope="module")
-def over_http(built, serve):
-    return f"{serve(built.html)}tasks.html"
+def over_http(pages, serve):
+    return f"{serve(pages.html)}tasks.html"
 
 
 @contextmanager
@@ -69,8 +69,8 @@ def parts(browser, url, stored):
 @pytest.fixture(scope="module")
 def without_parts(browser, over_http):
     """The page of a reader who has written no part: the tab, the editor and the figure."""
-    with parts(browser, over_http, {}) as opened:
-        yield opened
+    with parts(browser, over_http, {}) as task_page:
+        yield task_page
 
 
 def line(figure, number):

@@ -26,9 +26,9 @@ def show(stage):
     first = stage({name: make() for name, make in MAKERS.items()})
 
     def show_both(name="Llama 3 8B"):
-        shown = first(name)
-        shown.tab.evaluate(UNFOLD)
-        return shown, MAKERS[name]()
+        view = first(name)
+        view.tab.evaluate(UNFOLD)
+        return view, MAKERS[name]()
 
     return show_both
 
@@ -53,8 +53,8 @@ def differences(found, python: CostFigure) -> list[str]:
         "readout": repr(python).splitlines()[-1],
     }
     wrong = [name for name, value in expected.items() if found[name] != value]
-    shown = [float(width.removesuffix("%")) / 100 for width in found["widths"]]
-    wrong += ["widths"] if shown != pytest.approx(widths, abs=1e-4) else []
+    fractions = [float(width.removesuffix("%")) / 100 for width in found["widths"]]
+    wrong += ["widths"] if fractions != pytest.approx(widths, abs=1e-4) else []
     rows = [row for row, true in zip(found["table"], counts_of(python), strict=True)
             if row != pytest.approx(true, rel=1e-12)]  # fmt: skip
     return wrong + ["table"] * bool(rows)
@@ -62,29 +62,29 @@ def differences(found, python: CostFigure) -> list[str]:
 
 @pytest.mark.parametrize("trait", VALUES)
 def test_at_the_ends_of_each_slider_it_shows_pythons_numbers(show, trait):
-    shown, python = show("small")
+    view, python = show("small")
     for key, size in (("End", VALUES[trait][-1]), ("Home", VALUES[trait][0])):
-        slider(shown.figure, trait).press(key)
+        slider(view.figure, trait).press(key)
         heads = {"num_heads": python.num_heads, "num_kv_heads": python.num_kv_heads} | {trait: size}
         if trait == "num_heads":  # KV heads are never more than query heads
             heads["num_kv_heads"] = min(heads.values())
         if trait == "num_kv_heads":
             heads["num_heads"] = max(heads.values())
         set_all(python, {trait: size} | heads)
-        assert differences(shown.figure.evaluate(READ), python) == []
+        assert differences(view.figure.evaluate(READ), python) == []
 
 
 @pytest.mark.parametrize("case", ["Llama 3 8B", "small"])
 def test_at_many_settings_it_shows_pythons_numbers(show, case):
-    shown, python = show(case)
+    view, python = show(case)
     settings = settings_at_random(20)
-    for setting, found in zip(settings, shown.read_all(READ, settings), strict=True):
+    for setting, found in zip(settings, view.read_all(READ, settings), strict=True):
         assert differences(found, set_all(python, setting)) == [], setting
 
 
 def test_both_numbers_of_heads_are_saved_at_once(show):
-    shown, _ = show()
-    saves = shown.saves()
-    slider(shown.figure, "num_heads").press("Home")
-    assert shown.saves() == saves + 1
-    assert shown.figure.evaluate(READ)["sizes"]["num_kv_heads"] == 1
+    view, _ = show()
+    saves = view.saves()
+    slider(view.figure, "num_heads").press("Home")
+    assert view.saves() == saves + 1
+    assert view.figure.evaluate(READ)["sizes"]["num_kv_heads"] == 1

@@ -55,14 +55,14 @@ def differences(
         "symbols": found["symbols"] == text,
         "guesses": found["guesses"] == truth.guesses,
         "percent": all(
-            abs(shown - 100 * chance) <= 0.5 + 1e-3
-            for shown, chance in zip(
+            abs(percent - 100 * chance) <= 0.5 + 1e-3
+            for percent, chance in zip(
                 found["percent"], truth.probabilities.amax(-1).tolist(), strict=True
             )
         ),
         "weights": all(
-            len(shown) == len(row) and max(abs(a - b) for a, b in zip(shown, row, strict=True)) < c
-            for shown, row, c in zip(found["rows"], rows, close, strict=True)
+            len(drawn) == len(row) and max(abs(a - b) for a, b in zip(drawn, row, strict=True)) < c
+            for drawn, row, c in zip(found["rows"], rows, close, strict=True)
         ),
         "added": found["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
         "marks": found["marks"] == [*map(mark_of, truth.guesses, text[1:], can[1:]), ""],

@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.packing import arrays, packed, steps_of
+from attnbook.figures.heads.packing import arrays, pack_model, steps_of
 from attnbook.figures.heads.reading import predictable, score
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.removal import without_heads
-from tests.figures.shared.trained import unpacked
+from tests.figures.shared.trained import unpack
 
 STEPS = steps_of("copying")
 TEXT = "gbdkafcdkafcdkafcd"
@@ -54,7 +54,7 @@ def test_a_removed_head_adds_nothing():
 
 
 def test_packed_weights_equal_those_of_the_checkpoint():
-    model = packed("copying")
+    model = pack_model("copying")
     names = [name for name, _ in model["arrays"]]
     assert names == [
         "embedding",
@@ -64,7 +64,7 @@ def test_packed_weights_equal_those_of_the_checkpoint():
     assert model["steps"] == STEPS
     assert len(STEPS) == 7
     for step, data in zip(STEPS, model["data"], strict=True):
-        own, sent = dict(arrays(book_decoder("copying", step))), unpacked(model["arrays"], data)
+        own, sent = dict(arrays(book_decoder("copying", step))), unpack(model["arrays"], data)
         assert all(torch.equal(part, own[name]) for name, part in sent.items())
     assert json.loads(json.dumps(model)) == model
 

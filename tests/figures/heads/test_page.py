@@ -84,10 +84,10 @@ def test_random_texts_and_settings_give_the_numbers_of_the_decoder(show):
     blocks = ["".join(rng.choices(SYMBOLS, k=rng.randint(1, 11))) for _ in range(8)]
     texts = ["pa", *(line.text for line in lines("test")[::200])]
     texts += [(block * 32)[: rng.randint(2, 32)] for block in blocks]
-    shown = show().shown
+    view = show().view
     changes = [choose_randomly(rng, text) for text in texts]
     assert len(changes) > 12
-    for change, found in zip(changes, shown.read_all(READ, changes), strict=True):
+    for change, found in zip(changes, view.read_all(READ, changes), strict=True):
         text, step, focus, removed, query = change.values()
         heads = [tuple(head) for head in removed]
         stored = compute_stored("copying", step, text, heads, tuple(focus))
@@ -96,8 +96,8 @@ def test_random_texts_and_settings_give_the_numbers_of_the_decoder(show):
 
 
 def test_a_tap_chooses_the_query_the_head_and_removed_heads(show):
-    shown, figure, python = show(width=NARROW)
-    saves = shown.saves()
+    view, figure, python = show(width=NARROW)
+    saves = view.saves()
     figure.locator(".heads-line label").nth(9).tap()
     expect(query(figure, 9)).to_be_checked()
     expect(figure.locator(".readout")).to_contain_text("Query 9, “a”, attends most to key 5, “f”")
@@ -107,9 +107,9 @@ def test_a_tap_chooses_the_query_the_head_and_removed_heads(show):
     figure.get_by_text("remove", exact=True).nth(1).tap()
     figure.locator(".heads-map").first.tap()
     names = ("query", "removed", "focus")
-    assert shown.get(*names) == [4, [[0, 1], [1, 1]], [0, 0]]
-    assert shown.saves() == saves + 5
-    python.set_state(dict(zip(names, shown.get(*names), strict=True)))
+    assert view.get(*names) == [4, [[0, 1], [1, 1]], [0, 0]]
+    assert view.saves() == saves + 5
+    python.set_state(dict(zip(names, view.get(*names), strict=True)))
     assert disagreements(figure, python) == []
 
 
@@ -207,7 +207,7 @@ def test_pointing_at_a_key_lights_it_everywhere_and_the_readout_answers(show):
 
 
 def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
-    shown, figure, python = show()
+    view, figure, python = show()
     for typed, text in [("d k a f c d k", "dkafcdk"), ("ABCD", "abcd"), ("abcd ", "abcd")]:
         field(figure).fill(typed)
         python.set_state({"text": text, "query": len(text) - 1})
@@ -216,8 +216,8 @@ def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
         for position in (0, len(text) - 1):
             query(figure, position).check()
         assert field(figure).input_value() == typed
-        assert shown.get("text") == [text]
-    shown.set(text="abc")
+        assert view.get("text") == [text]
+    view.set(text="abc")
     expect(field(figure)).to_have_value("abc")
 
 
@@ -229,8 +229,8 @@ WITHOUT_EQUAL_EVENTS = """() => {
 }"""
 
 
-def test_the_grey_disappears_when_the_text_is_right_again(alone):
-    with alone(HeadsFigure(text="ab")) as (tab, figure):
+def test_the_grey_disappears_when_the_text_is_right_again(open_figures):
+    with open_figures(HeadsFigure(text="ab")) as (tab, figure):
         tab.evaluate(WITHOUT_EQUAL_EVENTS)
         field(figure).fill("abz")
         expect(figure.locator(".stale")).to_have_count(1)

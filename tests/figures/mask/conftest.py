@@ -10,7 +10,7 @@ from tests.figures.mask.cases import all_settings
 from tests.figures.shared.node import ask_module
 
 PROGRAM = """
-const shown = settings.map(({ rules, own }) => {
+const results = settings.map(({ rules, own }) => {
     const ownRule = own && { ...own, vectorized: figure.isVectorized(own.text) };
     const mask = figure.intersection(figure.visibleOf(rules), own && own.table);
     return {
@@ -25,7 +25,7 @@ const shown = settings.map(({ rules, own }) => {
     };
 });
 return {
-    shown,
+    results,
     comparisons: masks.map(({ mask, rules }) => figure.compareWithGoal(mask, rules)),
     names: masks.map(({ mask, rules }) => figure.nameOf(rules, mask)),
     vectorized: texts.map(figure.isVectorized),
@@ -48,6 +48,6 @@ def settings():
 
 
 @pytest.fixture(scope="session")
-def shown(run_module, settings):
+def results(run_module, settings):
     """What the page shows for each setting."""
-    return run_module(settings=settings)["shown"]
+    return run_module(settings=settings)["results"]

@@ -25,9 +25,9 @@ CONTRACTS = {"encoder": for_encoder_layer, "transformers": for_transformers}
 
 
 @pytest.fixture(scope="module")
-def cases(request, settings, shown):
+def cases(request, settings, results):
     """Each rule alone and a fifth of the joins, with `--full` all: settings and pages."""
-    pairs = list(zip(settings, shown, strict=True))
+    pairs = list(zip(settings, results, strict=True))
     return pairs[:NUM_FIRST] + pairs[NUM_FIRST :: 1 if request.config.getoption("--full") else 5]
 
 
@@ -74,7 +74,7 @@ PADDED = [
 
 def test_code_for_transformers_gives_the_positions_of_the_queries(run_module):
     settings = [make_setting(rules) for rules in PADDED]
-    pages = run_module(settings=settings)["shown"]
+    pages = run_module(settings=settings)["results"]
     assert run_snippets("transformers", list(zip(settings, pages, strict=True))) == (4, [])
     for rules, page in zip(PADDED, pages, strict=True):
         code = page["snippets"][LIBRARIES.index("transformers")]["code"]
@@ -114,7 +114,7 @@ def snippets(run_module):
     settings = [make_setting(rules, text) for _, rules, text, _ in SHORTEST] + [make_setting(TWICE)]
     return [
         {name: each.get("code") for name, each in zip(LIBRARIES, page["snippets"], strict=True)}
-        for page in run_module(settings=settings)["shown"]
+        for page in run_module(settings=settings)["results"]
     ]
 
 

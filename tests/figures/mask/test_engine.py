@@ -14,10 +14,10 @@ from tests.figures.code.interpreters import in_micropython
 from tests.figures.mask.cases import BY_TABLE, ON_TENSORS, make_setting, page_rules
 
 
-def test_the_page_draws_our_mask_and_counts_positions_for_each_rule_and_100_joins(settings, shown):
+def test_the_page_draws_our_mask_and_counts_positions_for_rules_and_100_joins(settings, results):
     assert len(settings) == 120
-    assert [page["mask"] for page in shown] == [one["visible"] for one in settings]
-    for one, page in zip(settings, shown, strict=True):
+    assert [page["mask"] for page in results] == [one["visible"] for one in settings]
+    for one, page in zip(settings, results, strict=True):
         rules, padding = MaskFigure(**one["rules"]).rules, one["rules"].get("start") or 0
         expected = [
             None if key < padding else at for key, at in enumerate(rules.positions().tolist())
@@ -25,8 +25,8 @@ def test_the_page_draws_our_mask_and_counts_positions_for_each_rule_and_100_join
         assert page["positions"] == expected
 
 
-def test_the_page_and_the_text_use_the_same_words(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[1::5]:
+def test_the_page_and_the_text_use_the_same_words(settings, results):
+    for one, page in list(zip(settings, results, strict=True))[1::5]:
         figure = MaskFigure(**one["rules"])
         figure.table = one["own"] and [[*row] for row in one["own"]["table"]]
         text = "\n".join(figure._lines())
@@ -55,8 +55,8 @@ def visible_by(rules: dict[str, Any], names: list[str]) -> Tensor:
     return MaskFigure(**{name: rules[name] for name in ["num_queries", "num_keys", *names]}).visible
 
 
-def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[::4]:
+def test_each_pair_is_explained_by_the_rules_that_hide_it(settings, results):
+    for one, page in list(zip(settings, results, strict=True))[::4]:
         rules, table = one["rules"], one["own"] and one["own"]["table"]
         masks = {words: visible_by(rules, names) for words, names in RULES_BY_WORDS.items()}
         for row, (visible, sentences) in enumerate(zip(one["visible"], page["pairs"], strict=True)):
@@ -212,8 +212,8 @@ def test_plain_pictures_have_a_name(run_module):
     assert run_module(masks=masks)["names"] == [*texts.values()]
 
 
-def test_rules_fit_at_all_sizes_that_can_be_chosen(settings, shown):
-    for one, page in list(zip(settings, shown, strict=True))[::8]:
+def test_rules_fit_at_all_sizes_that_can_be_chosen(settings, results):
+    for one, page in list(zip(settings, results, strict=True))[::8]:
         for num_keys, changes in zip((1, 2, 5, 13), page["resized"], strict=True):
             rules = one["rules"] | changes
             assert rules["num_keys"] == num_keys

@@ -41,12 +41,12 @@ READ = reading("""
 def show(stage):
     on_page = stage({case: MaskFigure(**arguments) for case, arguments in CASES.items()})
 
-    def unfolded(case: str, width: int = WIDE):
-        shown = on_page(case, width)
-        shown.figure.evaluate(UNFOLD)
-        return shown
+    def show_unfolded(case: str, width: int = WIDE):
+        view = on_page(case, width)
+        view.figure.evaluate(UNFOLD)
+        return view
 
-    return unfolded
+    return show_unfolded
 
 
 def shows_mask(figure, rules: MaskRules) -> bool:
@@ -85,14 +85,14 @@ def test_at_the_ends_of_every_control_it_shows_our_mask(show):
 def test_after_changes_from_python_it_shows_our_mask_and_saves_the_readers_changes(show):
     rng = Random(3)  # noqa: S311 - numbers to test with, no secrets
     joins = [rules for rules in JOINS if rules.table is None]
-    shown = show("no rule")
+    view = show("no rule")
     for rules in rng.sample(joins, 6):
-        shown.set(**page_rules(rules))
-        assert shows_mask(shown.figure, rules), rules
-    saves = shown.saves()
-    slider(shown.figure, "valid_len").press("Home")
-    assert [*shown.get("valid_len"), shown.saves()] == [0, saves + 1]
-    assert not shows_mask(shown.figure, rules)
+        view.set(**page_rules(rules))
+        assert shows_mask(view.figure, rules), rules
+    saves = view.saves()
+    slider(view.figure, "valid_len").press("Home")
+    assert [*view.get("valid_len"), view.saves()] == [0, saves + 1]
+    assert not shows_mask(view.figure, rules)
 
 
 def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
@@ -108,7 +108,7 @@ def test_order_is_one_choice_so_that_a_prefix_and_causal_never_meet(show):
 
 
 def test_the_code_of_each_library_is_shown_and_copied(show):
-    tab, figure, _, _ = shown = show("window")
+    tab, figure, _, _ = view = show("window")
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     choice = figure.get_by_role("combobox", name="Code for")
     for library in LIBRARIES[:-1]:
@@ -120,7 +120,7 @@ def test_the_code_of_each_library_is_shown_and_copied(show):
     choice.select_option("transformers")
     expect(figure.locator(".cannot")).to_contain_text("It cannot express a window")
     assert figure.get_by_role("button", name="Copy").is_hidden()
-    assert shown.get("library") == ["transformers"]
+    assert view.get("library") == ["transformers"]
 
 
 def test_where_copying_is_forbidden_the_code_is_selected(show):
@@ -133,7 +133,7 @@ def test_where_copying_is_forbidden_the_code_is_selected(show):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     """The built page of a small book with a figure and a puzzle."""
     figures = [MaskFigure(causal="last"), MaskFigure(goal=PICTURE, groups=["predicate", "code"])]
     whole = book(tmp_path_factory.mktemp("mask-book"), two=notebook(*figures))
@@ -243,9 +243,9 @@ def nothing_is_lit(figure) -> bool:
 
 
 def test_a_pair_that_is_pointed_at_is_lit_everywhere_and_explained(show):
-    shown = show("few queries")
-    figure = shown.figure
-    shown.set(causal="last", start=1)
+    view = show("few queries")
+    figure = view.figure
+    view.set(causal="last", start=1)
     assert nothing_is_lit(figure)
     picture = figure.locator(".heat-picture")
     box = picture.bounding_box()
@@ -270,8 +270,8 @@ def test_a_pair_that_is_pointed_at_is_lit_everywhere_and_explained(show):
 
 
 def test_arrow_keys_walk_along_queries_and_keys(show):
-    tab, figure, _, _ = shown = show("few queries")
-    shown.set(causal="last", start=1)
+    tab, figure, _, _ = view = show("few queries")
+    view.set(causal="last", start=1)
     figure.get_by_role("button", name="query 2").focus()
     assert figure.evaluate(LIT)["readout"] == "Query 2 sees keys 1 and 2."
     for key, readout in [
@@ -353,17 +353,17 @@ def test_python_is_loaded_when_a_rule_is_written_and_the_rest_works_without_it(b
         assert shows_mask(figure, MaskRules(6, 6, causal="last"))
 
 
-def test_the_first_load_is_small(built):
-    [module] = [file for file in built.modules if b"mask-verdict" in file.read_bytes()]
+def test_the_first_load_is_small(pages):
+    [module] = [file for file in pages.modules if b"mask-verdict" in file.read_bytes()]
     assert packed_size(module) < BUDGETS["kilobytes"]["first_load"]["mask"] * 1000
 
 
 def test_in_a_notebook_the_kernel_evaluates_the_rule(show):
-    tab, figure, _, index = shown = show("no rule")
+    tab, figure, _, index = view = show("no rule")
     kernel = MaskFigure()
     write(figure, "q >= k")
     expect(figure.get_by_role("textbox")).to_have_value("q >= k")
     tab.wait_for_function("index => models[index].get('predicate') === 'q >= k'", arg=index)
     kernel.predicate = "q >= k"
-    shown.set(table=kernel.table)
+    view.set(table=kernel.table)
     assert shows_mask(figure, MaskRules(6, 6, causal="last"))

@@ -16,13 +16,13 @@ CLOSE = 1e-12  # the contract asks for 1e-6
 WAYS = (False, True)
 # Every number at every step, with and without the correction.
 PROGRAM = """
-const shown = states.map((state) => figure.resultsOf({ get: (name) => state[name] }));
-const texts = shown.map(({ walks, outputs, plains }, i) => [0, 1].map((way) =>
+const results = states.map((state) => figure.resultsOf({ get: (name) => state[name] }));
+const texts = results.map(({ walks, outputs, plains }, i) => [0, 1].map((way) =>
   walks[way].map((_, step) => [
     figure.describeStep(walks[way], step, way === 1),
     figure.describeError(figure.errorOf(outputs[way][step], plains[step]), false),
   ])));
-return { shown, texts, ends: [[[1, 2], [-1, 3]], [[0], [0]], [[-2]]].map(figure.reachOf) };
+return { results, texts, ends: [[[1, 2], [-1, 3]], [[0], [0]], [[-2]]].map(figure.reachOf) };
 """
 RANDOM = 50
 
@@ -48,18 +48,18 @@ def answers():
     return ask_module(OnlineSoftmaxFigure, PROGRAM, states=states) | {"states": states}
 
 
-def wrong(state: dict, shown: dict) -> list[str]:
+def wrong(state: dict, results: dict) -> list[str]:
     """Where the page's numbers differ from torch's: the number, the step, the correction."""
     scores, values = (torch.tensor(state[n], dtype=torch.float64) for n in ("scores", "values"))
     found = []
     for way in WAYS:
         expected = truth(scores, values, state["block"], corrected=way)
-        walk, outputs = shown["walks"][way], shown["outputs"][way]
+        walk, outputs = results["walks"][way], results["outputs"][way]
         assert len(walk) == len(expected) + 1
         for step, true in enumerate(expected, start=1):
             now = walk[step]
             seen = {name: now[name] for name in ("highest", "total", "weighted")}
-            seen |= {"output": outputs[step], "plain": shown["plains"][step]}
+            seen |= {"output": outputs[step], "plain": results["plains"][step]}
             old = torch.tensor(walk[step - 1]["exponentials"], dtype=torch.float64)
             parts = {
                 "before": (now["before"], old),
@@ -77,7 +77,7 @@ def wrong(state: dict, shown: dict) -> list[str]:
 
 def test_every_number_equals_torch_at_every_step_with_and_without_the_correction(answers):
     names = [*CASES, *range(RANDOM)]
-    pairs = zip(answers["states"], answers["shown"], strict=True)
+    pairs = zip(answers["states"], answers["results"], strict=True)
     found = {name: wrong(*pair) for name, pair in zip(names, pairs, strict=True)}
     assert {name: where for name, where in found.items() if where} == {}
 

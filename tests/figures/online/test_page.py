@@ -81,16 +81,16 @@ def slider(figure: Locator) -> Locator:
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_step_and_the_last_equal_torch_with_and_without_the_correction(show, case):
-    shown, steps = show(case), (0, 1, figure_of(case).num_steps)
+    view, steps = show(case), (0, 1, figure_of(case).num_steps)
     changes = [{"step": n, "corrected": corrected} for corrected in (True, False) for n in steps]
-    for change, seen in zip(changes, shown.read_all(READ, changes), strict=True):
+    for change, seen in zip(changes, view.read_all(READ, changes), strict=True):
         assert seen.items() >= change.items()
-        assert disagreements(seen, shown.state) == []
+        assert disagreements(seen, view.state) == []
 
 
 def test_buttons_and_keys_go_there_and_back(show):
-    _, figure, state, _ = shown = show(CHAPTER)
-    saves = shown.saves()
+    _, figure, state, _ = view = show(CHAPTER)
+    saves = view.saves()
     steps = iter((1, 2, 3, 3, 2, 1, 0, 0))  # there is nothing beyond the ends
     for name in ("Next", "Back"):
         button(figure, name).focus()
@@ -107,7 +107,7 @@ def test_buttons_and_keys_go_there_and_back(show):
     assert figure.evaluate(READ)["corrected"] is False
     figure.get_by_text("without the correction").tap()
     assert figure.evaluate(READ)["corrected"] is True
-    assert shown.saves() == saves + 11  # none at the ends
+    assert view.saves() == saves + 11  # none at the ends
 
 
 def test_without_the_correction_the_error_is_next_to_the_right_output(show):

@@ -70,14 +70,14 @@ def answer() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def answered(answer) -> dict[str, tuple[dict, dict]]:
+def cases(answer) -> dict[str, tuple[dict, dict]]:
     """For each case its state and the answer."""
     return dict(zip(CASES, zip(answer["states"], answer["answers"], strict=True), strict=True))
 
 
 @each_case
-def test_scores_weights_and_output_equal_torch_at_all_positions_of_the_sliders(answered, name):
-    state, answer = answered[name]
+def test_scores_weights_and_output_equal_torch_at_all_positions_of_the_sliders(cases, name):
+    state, answer = cases[name]
     rows = sorted(answer["rows"], key=lambda row: row["width"])
     for width, group in itertools.groupby(rows, key=lambda row: row["width"]):
         rows_of_width = list(group)
@@ -87,8 +87,8 @@ def test_scores_weights_and_output_equal_torch_at_all_positions_of_the_sliders(a
 
 
 @each_case
-def test_the_curve_of_all_queries_equals_torch(answered, name):
-    state, answer = answered[name]
+def test_the_curve_of_all_queries_equals_torch(cases, name):
+    state, answer = cases[name]
     queries, outputs = zip(*answer["sweep"]["curve"], strict=True)
     assert not differ(
         [*outputs], truth(state["points"], [*queries], state["width"])["output"], CLOSE
@@ -96,8 +96,8 @@ def test_the_curve_of_all_queries_equals_torch(answered, name):
 
 
 @each_case
-def test_the_sliders_have_the_positions_that_python_has(answered, name):
-    state, answer = answered[name]
+def test_the_sliders_have_the_positions_that_python_has(cases, name):
+    state, answer = cases[name]
     queries, rows = positions_on(state["axis"]), answer["rows"]
     assert [row["query"] for row in rows[: len(queries)]] == queries
     assert [query for query, _ in answer["sweep"]["curve"]] == queries

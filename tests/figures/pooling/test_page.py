@@ -45,7 +45,7 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
         "weights": ([row[3] for row in keys], expected["weights"][0]),
         "last row": (last, torch.tensor([seen["query"], output, 1], dtype=torch.float64)),
     }
-    wrong = [name for name, (shown, true) in pairs.items() if differ(shown, true, CLOSE)]
+    wrong = [name for name, (drawn, true) in pairs.items() if differ(drawn, true, CLOSE)]
     return wrong + ["text"] * (decimals(output) != seen["output"])
 
 
@@ -57,15 +57,15 @@ def show(stage):
 
 @pytest.mark.parametrize("case", CASES)
 def test_start_ends_and_middle_of_each_slider_equal_torch(show, case):
-    shown = show(case)
-    state, queries = shown.state, positions_on(shown.state["axis"])
+    view = show(case)
+    state, queries = view.state, positions_on(view.state["axis"])
     widths = state["widths"]
     changes = [
         {"query": queries[query], "width": widths[width]}
         for query in (0, len(queries) // 2, len(queries) - 1)
         for width in (0, len(widths) // 2, len(widths) - 1)
     ]
-    first, *others = shown.read_all(READ, [{}, *changes])
+    first, *others = view.read_all(READ, [{}, *changes])
     assert (first["query"], first["width"]) == (state["query"], state["width"])
     numbers = [float(text) for text in first["texts"]]
     assert numbers == [pytest.approx(state["query"], rel=1e-9), float(f"{state['width']:.3g}")]
@@ -78,8 +78,8 @@ def test_start_ends_and_middle_of_each_slider_equal_torch(show, case):
 
 
 def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
-    _, figure, state, _ = shown = show("named")
-    saves = shown.saves()
+    _, figure, state, _ = view = show("named")
+    saves = view.saves()
     low, high, step = state["axis"]
     for name, key, value in (
         ("query", "ArrowRight", state["query"] + step),
@@ -93,8 +93,8 @@ def test_keys_move_query_and_width_by_a_step_and_to_their_ends(show):
         seen = figure.evaluate(READ)
         assert seen[name] == pytest.approx(value, abs=1e-12)
         assert disagreements(seen, state) == []
-    assert shown.saves() == saves + 6
-    assert shown.get("query", "width") == [high, state["widths"][-1]]
+    assert view.saves() == saves + 6
+    assert view.get("query", "width") == [high, state["widths"][-1]]
 
 
 def test_the_picture_follows_the_numbers(show):
@@ -114,8 +114,8 @@ def test_the_picture_follows_the_numbers(show):
 
 
 def test_values_from_python_between_two_steps_are_shown_as_they_are(show):
-    _, figure, state, _ = shown = show("few")
-    shown.set(query=2.0123, width=0.777)
+    _, figure, state, _ = view = show("few")
+    view.set(query=2.0123, width=0.777)
     seen = figure.evaluate(READ)
     assert (seen["query"], seen["width"]) == (2.0123, 0.777)
     assert seen["texts"] == ["2.0123", "0.777"]
@@ -124,9 +124,9 @@ def test_values_from_python_between_two_steps_are_shown_as_they_are(show):
 
 
 def test_the_output_is_written_as_a_sum_of_its_largest_parts(show):
-    shown = show("few")
+    view = show("few")
     exact = [{"query": 2.0, "width": 0.01}, {"query": 6.0, "width": 0.1}]
-    for change, seen in zip([{}, *exact], shown.read_all(READ, [{}, *exact]), strict=True):
+    for change, seen in zip([{}, *exact], view.read_all(READ, [{}, *exact]), strict=True):
         *rows, (_, output, _) = seen["rows"]
         parts = [weight * value for _, value, _, weight in rows]
         sizes = [abs(part) for part in parts]

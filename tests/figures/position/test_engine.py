@@ -55,11 +55,11 @@ def test_every_number_of_the_page_equals_attnbook_at_all_positions_of_the_slider
     true = truth(state, sliders)
     largest = max(1.0, *map(abs, [1.0, *state["query"], *state["key"]]))
     for key, power in {"positions": 0, "vectors": 1, "products": 2, "dot": 2}.items():
-        shown = torch.tensor([pose[key] for pose in answer["poses"]], dtype=torch.float64)
+        numbers = torch.tensor([pose[key] for pose in answer["poses"]], dtype=torch.float64)
         expected = true[key] / largest**power
-        assert not differ((shown / largest**power).tolist(), expected, CLOSE), key
-    shown = torch.tensor(answer["along"], dtype=torch.float64) / largest**2
-    assert not differ(shown.tolist(), along(state, sliders[0][0]) / largest**2, CLOSE)
+        assert not differ((numbers / largest**power).tolist(), expected, CLOSE), key
+    numbers = torch.tensor(answer["along"], dtype=torch.float64) / largest**2
+    assert not differ(numbers.tolist(), along(state, sliders[0][0]) / largest**2, CLOSE)
 
 
 @each_case

@@ -72,24 +72,24 @@ def show(stage):
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "rotary, huge"])
 def test_the_start_and_the_ends_equal_attnbook(show, case):
-    shown = show(case)
-    last, reach = shown.state["positions"] - 1, shown.state["reach"]
+    view = show(case)
+    last, reach = view.state["positions"] - 1, view.state["reach"]
     changes = [{"start": s, "distance": d} for s in (0, last) for d in (-reach, 0, reach)]
-    for change, seen in zip([{}, *changes], shown.read_all(READ, [{}, *changes]), strict=True):
+    for change, seen in zip([{}, *changes], view.read_all(READ, [{}, *changes]), strict=True):
         assert seen.items() >= change.items()
-        assert disagreements(seen, shown.state) == []
+        assert disagreements(seen, view.state) == []
 
 
 def test_keys_move_both_sliders(show):
-    shown = show("rotary")
-    saves = shown.saves()
+    view = show("rotary")
+    saves = view.saves()
     for name, key in [
         *(("start", key) for key in ("Home", "ArrowRight", "PageUp", "End", "ArrowLeft")),
         *(("distance", key) for key in ("Home", "ArrowRight", "End")),
     ]:
-        slider(shown.figure, name).press(key)
-        seen = shown.figure.evaluate(READ)
-        assert disagreements(seen, shown.state) == []
-    ends = [shown.state["positions"] - 2, shown.state["reach"]]
-    assert [seen["start"], seen["distance"]] == ends == shown.get("start", "distance")
-    assert shown.saves() == saves + 8
+        slider(view.figure, name).press(key)
+        seen = view.figure.evaluate(READ)
+        assert disagreements(seen, view.state) == []
+    ends = [view.state["positions"] - 2, view.state["reach"]]
+    assert [seen["start"], seen["distance"]] == ends == view.get("start", "distance")
+    assert view.saves() == saves + 8

@@ -13,9 +13,9 @@ from tests.tools.site.site_checks import NARROW, WIDE
 
 
 @pytest.fixture(scope="module")
-def show(alone):
+def show(open_figures):
     """A function that opens a page with one case and gives tab and figure."""
-    return lambda case, **options: alone(CASES[case](), **options)
+    return lambda case, **options: open_figures(CASES[case](), **options)
 
 
 def type_in(figure, *texts):
@@ -100,8 +100,8 @@ def test_it_can_be_answered_with_the_keyboard_only(show):
 def test_two_views_of_one_prediction_agree(browser, serve, tmp_path):
     figure = CASES["choice"]()
     state = traits(figure) | {"_esm": figure._esm, "_css": figure._css}
-    shown = [cell(view("a", repr(figure))) for _ in range(2)]
-    two = page(*shown, models={"a": {"model_name": "AnyModel", "state": state}})
+    cells = [cell(view("a", repr(figure))) for _ in range(2)]
+    two = page(*cells, models={"a": {"model_name": "AnyModel", "state": state}})
     url = f"{serve(book(tmp_path, two=two).build().html)}two.html"
     with open_figure(browser, url) as (tab, visit):
         one, other = tab.locator("figure[data-attnbook-figure]").all()

@@ -35,8 +35,8 @@ def question(task, text):
 
 
 def test_the_page_shows_the_same_inputs_as_python_and_as_lists():
-    shown = ask_module(RecognizeFigure, PROGRAM, samples=traits(RecognizeFigure())["samples"])
-    for task, (torch_code, lists) in zip(SAMPLES, shown, strict=True):
+    codes = ask_module(RecognizeFigure, PROGRAM, samples=traits(RecognizeFigure())["samples"])
+    for task, (torch_code, lists) in zip(SAMPLES, codes, strict=True):
         assert torch_code == code_for(task)
         code = [f"{name} = {text}" for name, text, _ in inputs_of(task)]
         assert lists.split("\n") == "\n".join([*code, call_of(task)]).split("\n")

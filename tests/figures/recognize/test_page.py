@@ -19,7 +19,7 @@ BUG = next(bug for bug in data_of("grouped-heads")["bugs"] if bug["name"] == "KV
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     """A small book: a page with the figure, and one without."""
     figure = RecognizeFigure("grouped-heads", caption="A caption.")
     whole = book(tmp_path_factory.mktemp("recognize"), pasted=notebook(figure), none=page())
@@ -34,7 +34,7 @@ def address(address):
 
 
 @contextmanager
-def opened(browser, url, **options):
+def open_task(browser, url, **options):
     with open_in_book(browser, url, **options) as (tab, figures, _):
         yield tab, figures.first
 
@@ -49,15 +49,15 @@ def verdict(figure):
 
 
 def test_a_pasted_output_gets_the_verdict_of_python_and_the_scripts_load_late(browser, address):
-    with opened(browser, address) as (tab, figure):
+    with open_task(browser, address) as (tab, figure):
         requests = []
         tab.on("request", lambda request: requests.append(request.url))
         text = str(as_tensor(BUG["output"]))
         paste(figure, text)
         expect(verdict(figure)).to_contain_text("To fix it")
         expected = recognize("grouped-heads", text).paragraphs()
-        shown = [each.replace("`", "") for each in expected]
-        assert verdict(figure).locator("p").all_inner_texts() == shown
+        paragraphs = [each.replace("`", "") for each in expected]
+        assert verdict(figure).locator("p").all_inner_texts() == paragraphs
         names = [url.rsplit("/", 1)[1].split("?")[0] for url in requests if "live/" in url]
         assert sorted(names) == ["python.js", "recognition.js"]
         figure.get_by_label("Task").select_option("split-heads")
@@ -71,9 +71,9 @@ def test_a_pasted_output_gets_the_verdict_of_python_and_the_scripts_load_late(br
         expect(verdict(figure)).to_contain_text("There are no numbers")
 
 
-def test_the_inputs_are_shown_and_copied_as_torch_code_and_as_lists(browser, serve, built):
-    url = f"{serve(built.html)}pasted.html"
-    with opened(browser, url, permissions=["clipboard-read", "clipboard-write"]) as (tab, figure):
+def test_the_inputs_are_shown_and_copied_as_torch_code_and_as_lists(browser, serve, pages):
+    url, permissions = f"{serve(pages.html)}pasted.html", ["clipboard-read", "clipboard-write"]
+    with open_task(browser, url, permissions=permissions) as (tab, figure):
         figure.get_by_role("button", name="Copy").click()
         expect(figure.get_by_text("Copied.")).to_be_visible()
         assert tab.evaluate("navigator.clipboard.readText()") == code_for("grouped-heads")
@@ -84,9 +84,9 @@ def test_the_inputs_are_shown_and_copied_as_torch_code_and_as_lists(browser, ser
         assert code.inner_text().startswith("numbers = [2.0")
 
 
-def test_it_is_legible_and_accessible_with_a_verdict(browser, serve, built, save_picture):
+def test_it_is_legible_and_accessible_with_a_verdict(browser, serve, pages, save_picture):
     rules = [*OF_LOOK, "label", "select-name", "button-name"]
-    with opened(browser, f"{serve(built.html)}pasted.html") as (tab, figure):
+    with open_task(browser, f"{serve(pages.html)}pasted.html") as (tab, figure):
         paste(figure, str(as_tensor(BUG["output"])))
         expect(verdict(figure)).to_contain_text("To fix it")
         for width, scheme in JUDGED:
@@ -97,7 +97,7 @@ def test_it_is_legible_and_accessible_with_a_verdict(browser, serve, built, save
             save_picture(figure, f"recognize-{width}-{scheme}")
 
 
-def test_a_notebook_shows_which_function_finds_the_bug(alone):
-    with alone(RecognizeFigure("layer-norm")) as (_, figures):
+def test_a_notebook_shows_which_function_finds_the_bug(open_figures):
+    with open_figures(RecognizeFigure("layer-norm")) as (_, figures):
         assert 'recognize("layer-norm", output)' in figures.first.inner_text()
         assert figures.first.get_by_role("textbox").count() == 0

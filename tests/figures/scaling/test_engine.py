@@ -45,10 +45,10 @@ def test_every_number_of_the_page_and_of_python_equals_torch_at_every_d(answers,
         for half, divisor in zip(both, (1, math.sqrt(d)), strict=True):
             scores = torch.tensor(dots, dtype=torch.float64) / divisor
             true = truth(scores)
-            shown = half["measures"] | {"weights": half["weights"], "scores": half["scores"]}
-            assert shown.keys() == {*true, "scores"}
+            answer = half["measures"] | {"weights": half["weights"], "scores": half["scores"]}
+            assert answer.keys() == {*true, "scores"}
             for key, numbers in (true | {"scores": scores}).items():
-                assert not differ(shown[key], numbers, CLOSE), (d, divisor, key)
+                assert not differ(answer[key], numbers, CLOSE), (d, divisor, key)
             measures = figure.measures(scaled=half is both[1]).values()
             assert not differ([*measures], torch.stack([*true.values()][1:]), CLOSE)
 

@@ -53,11 +53,11 @@ def expected(state: dict[str, Any], d: int, query: int) -> dict[str, Any]:
 def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     """What a figure shows that differs from PyTorch's numbers for the state of its controls."""
     (*keys, totals), measures, sweep = seen["bodies"]
-    shown = {"keys": keys, "totals": totals, "measures": measures, "sweep": sweep}
-    shown |= {name: seen[name] for name in DRAWN}
+    found = {"keys": keys, "totals": totals, "measures": measures, "sweep": sweep}
+    found |= {name: seen[name] for name in DRAWN}
     true = expected(state, seen["d"], seen["query"])
     wrong = [
-        name for name in true if differ(shown[name], true[name], 1e-4 if name in DRAWN else CLOSE)
+        name for name in true if differ(found[name], true[name], 1e-4 if name in DRAWN else CLOSE)
     ]
     variance, largest, bits, evenly, slopes = seen["printed"]
     printed = [variance, largest, [text.removesuffix(" bits") for text in bits], slopes]
@@ -79,12 +79,12 @@ def show(stage):
 
 @pytest.mark.parametrize("case", ["a chapter's", "odd numbers", "the smallest", "the largest"])
 def test_each_d_equals_torch(show, case):
-    shown = show(case)
-    sizes = shown.state["sizes"]
-    for d, seen in zip(sizes, shown.read_all(READ, [{"d": d} for d in sizes]), strict=True):
+    view = show(case)
+    sizes = view.state["sizes"]
+    for d, seen in zip(sizes, view.read_all(READ, [{"d": d} for d in sizes]), strict=True):
         assert (seen["d"], seen["setting"]) == (d, f"d = {d}")
         if d in (1, 4, sizes[-1]):
-            assert disagreements(seen, shown.state) == []
+            assert disagreements(seen, view.state) == []
 
 
 def test_keys_set_d(show):
@@ -97,8 +97,8 @@ def test_keys_set_d(show):
 
 
 def test_every_query_can_be_chosen_and_equals_torch(show):
-    _, figure, state, _ = shown = show("odd numbers")
-    saves = shown.saves()
+    _, figure, state, _ = view = show("odd numbers")
+    saves = view.saves()
     figure.get_by_text("More controls").click()
     choice = figure.get_by_role("combobox", name="query")
     for query in (1, 2, 0):
@@ -109,7 +109,7 @@ def test_every_query_can_be_chosen_and_equals_torch(show):
         seen = figure.evaluate(READ)
         assert seen["query"] == query
         assert disagreements(seen, state) == []
-    assert [shown.saves(), *shown.get("query")] == [saves + 3, 0]
+    assert [view.saves(), *view.get("query")] == [saves + 3, 0]
 
 
 def test_the_lines_pass_through_the_largest_weights(show):

@@ -17,7 +17,7 @@ from tests.figures.shared.node import ask_module
 
 GAP, LEVELS = 0.8, 16
 PROGRAM = """
-const shown = states.map(({ steps, numbers }) => steps.map((step) => {
+const pages = states.map(({ steps, numbers }) => steps.map((step) => {
     const layout = figure.layoutOf(step.shape);
     const list = numbers[step.numbers] ?? [];
     const positions = list.map((_, i) => figure.cellPosition(layout, i));
@@ -36,7 +36,7 @@ const shown = states.map(({ steps, numbers }) => steps.map((step) => {
     };
 }));
 const sources = cuts.map(([source, name, part]) => figure.cutSource(source, { name, part }));
-return { steps: shown, sources };
+return { steps: pages, sources };
 """
 # A line, a part, whether it is one; and how the line is cut.
 CUTS = {
@@ -55,10 +55,10 @@ def answers():
     return ask_module(ShapeFigure, PROGRAM, states=states, cuts=list(CUTS))
 
 
-def rounded(value: Any) -> Any:
+def round_numbers(value: Any) -> Any:
     """Numbers without the last digits, which depend on the order of operations."""
     if isinstance(value, list):
-        return [rounded(each) for each in value]
+        return [round_numbers(each) for each in value]
     return round(value, 9) if isinstance(value, float) else value
 
 
@@ -110,12 +110,12 @@ def level(number: float | bool, dtype: torch.dtype, scale: float) -> int | str:
     return int(math.copysign(math.ceil(LEVELS * abs(float(f"{number:.9g}")) / scale), number))
 
 
-def disagreements(name: str, shown: list[dict]) -> list[str]:
+def disagreements(name: str, pages: list[dict]) -> list[str]:
     """Where the page differs from the trace: the step and what differs."""
     found = []
     traced = trace_case(name)
-    assert len(shown) == len(traced.steps)
-    for index, (page, step) in enumerate(zip(shown, traced.steps, strict=True)):
+    assert len(pages) == len(traced.steps)
+    for index, (page, step) in enumerate(zip(pages, traced.steps, strict=True)):
         numbers = step.numbers
         if numbers is None or numbers.is_complex():
             same = page["sized"] == describe_shape(list(step.shape), list(step.symbols))
@@ -145,7 +145,7 @@ def disagreements(name: str, shown: list[dict]) -> list[str]:
         found += [
             f"step {index}, {step.name}: {k}"
             for k, v in ours.items()
-            if rounded(page[k]) != rounded(v)
+            if round_numbers(page[k]) != round_numbers(v)
         ]
     return found
 
@@ -156,8 +156,8 @@ def test_every_number_has_its_position_and_colour_at_every_step(answers, name):
 
 
 def test_more_is_stronger_and_signs_differ(answers):
-    shown = answers["steps"][0][0]
-    paints = dict(zip(shown["levels"], shown["colors"], strict=True))
+    first = answers["steps"][0][0]
+    paints = dict(zip(first["levels"], first["colors"], strict=True))
     assert all("--positive" in paints[n] for n in paints if n > 0)
     assert all("--negative" in paints[n] for n in paints if n < 0)
     shares = [int(paints[n].split("%")[0].split()[-1]) for n in sorted(n for n in paints if n > 0)]

@@ -25,15 +25,15 @@ def test_its_steps_are_those_of_the_trace(name):
     traced = trace_case(name)
     figure = ShapeFigure(traced)
     assert len(figure.steps) == len(traced.steps)
-    for shown, step in zip(figure.steps, traced.steps, strict=True):
+    for entry, step in zip(figure.steps, traced.steps, strict=True):
         for field in ("section", "line", "name", "part"):
-            assert shown[field] == getattr(step, field)
-        assert (tuple(shown["shape"]), tuple(shown["symbols"])) == (step.shape, step.symbols)
-        assert figure.sections[shown["section"]]["title"] == step.title
-        if shown["kind"] == "unreadable":
-            assert shown["numbers"] == -1
+            assert entry[field] == getattr(step, field)
+        assert (tuple(entry["shape"]), tuple(entry["symbols"])) == (step.shape, step.symbols)
+        assert figure.sections[entry["section"]]["title"] == step.title
+        if entry["kind"] == "unreadable":
+            assert entry["numbers"] == -1
             continue
-        numbers = [float(number) for number in figure.numbers[shown["numbers"]]]
+        numbers = [float(number) for number in figure.numbers[entry["numbers"]]]
         again = torch.tensor(numbers, dtype=torch.float64).to(step.numbers.dtype)
         expected = step.numbers.flatten()
         if step.numbers.dtype != torch.int64:

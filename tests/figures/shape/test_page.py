@@ -48,8 +48,8 @@ def expected(traced: Trace, state: dict[str, Any], index: int) -> dict[str, Any]
     steps = traced.steps
     step = steps[index]
     before = state["steps"][index]["before"]
-    shown = [*([steps[before]] if before >= 0 else []), step]
-    names = [f"{it.name} {describe_shape([*it.shape], [*it.symbols])}" for it in shown]
+    parts = [*([steps[before]] if before >= 0 else []), step]
+    names = [f"{part.name} {describe_shape([*part.shape], [*part.symbols])}" for part in parts]
     lines = {line.number: line.source for line in traced.sections[step.section][1]}
     return {
         "step": index,
@@ -77,18 +77,18 @@ def disagreements(figure: Locator, traced: Trace, state: dict[str, Any], index: 
     if numbers is None or numbers.is_complex():
         return wrong + ["numbers"] * bool(seen["numbers"] or seen["cells"][-1])
     exact = numbers.flatten().tolist()
-    shown = [int(n) if n.lstrip("-").isdigit() else float(n) for n in seen["numbers"]]
-    close = len(shown) == len(exact) and all(map(_is_close, shown, exact))
+    floats = [int(n) if n.lstrip("-").isdigit() else float(n) for n in seen["numbers"]]
+    close = len(floats) == len(exact) and all(map(_is_close, floats, exact))
     counted = sum(seen["cells"][-1].values()) == len(exact)
     leading = numbers.shape[:-1]
     rows = len(seen["rows"]) == (math.prod(leading) if numbers.numel() else 0)
     return wrong + ["numbers"] * (not close) + ["cells"] * (not counted) + ["rows"] * (not rows)
 
 
-def _is_close(shown: float, exact: float) -> bool:
+def _is_close(number: float, exact: float) -> bool:
     if math.isnan(exact):
-        return math.isnan(shown)
-    return shown == exact or float(f"{exact:.9g}") == shown
+        return math.isnan(number)
+    return number == exact or float(f"{exact:.9g}") == number
 
 
 CLOSE = 1e-6
@@ -96,13 +96,13 @@ SPLIT = 7  # the step at which the heads of "heads" are split
 
 
 @pytest.fixture(scope="module")
-def show(alone):
+def show(open_figures):
     """A function that sets the width of the page and the step of a case.
 
     It returns the tab, the figure, its trace and its traits.
     """
     made = [ShapeFigure(trace_case(name), caption="A caption.") for name in CASES]
-    with alone(*made, has_touch=True) as (tab, figures):
+    with open_figures(*made, has_touch=True) as (tab, figures):
 
         def go(case: str = "heads", step: int = 0, width: int = WIDE):
             figure = figures.nth([*CASES].index(case))

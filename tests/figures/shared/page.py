@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page
 from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.tools.site.live_pages import cell, page, view
-from tests.tools.site.site_checks import WIDE, Visit, watched
+from tests.tools.site.site_checks import WIDE, Visit, watch_page
 
 CLOSE = 1e-12  # the contract requires 1e-6
 PAPER = {"light": "#ffffff", "dark": "#14181e"}
@@ -95,7 +95,7 @@ def open_figure(
 ) -> Iterator[tuple[Page, Visit]]:
     """Open a page and wait for its figures; gives the tab and the record of its complaints."""
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-    tab, visit = watched(context)
+    tab, visit = watch_page(context)
     try:
         tab.goto(url)
         tab.locator("figure[data-attnbook-figure]").first.wait_for()
@@ -123,7 +123,7 @@ def open_in_book(
     """Open a page of a book; it must not complain, miss a file or load one from another site."""
     origin = url.rsplit("/", 1)[0].removesuffix("/chapters")
     context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-    tab, visit = watched(context)
+    tab, visit = watch_page(context)
     if script:
         tab.add_init_script(script)
     figures = tab.locator("figure[data-attnbook-figure]")
@@ -212,7 +212,7 @@ SET_ALL = """([index, traits]) => {
 SENT = {"wanted", "weights"}  # a page requests them once, and stores them
 
 
-class Shown(NamedTuple):
+class View(NamedTuple):
     """One of the figures of a page, and its first traits."""
 
     tab: Page
@@ -224,7 +224,7 @@ class Shown(NamedTuple):
         """Send the traits that differ, as Python does."""
         self.tab.evaluate(SET_ALL, [self.index, traits])
 
-    def reset(self) -> Shown:
+    def reset(self) -> View:
         """Send the first traits again."""
         self.set(**{name: value for name, value in self.state.items() if name not in SENT})
         return self

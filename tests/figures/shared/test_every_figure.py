@@ -177,7 +177,7 @@ def test_its_text_begins_with_its_action(name, monkeypatch):
     assert repr(figure).startswith(f"{ACTION}\n")
 
 
-def captioned() -> list[Figure]:
+def make_captioned() -> list[Figure]:
     made = [example.make() for example in EXAMPLES.values()]
     assert {type(figure).__name__ for figure in made} == {*figures.__all__}
     for name, figure in zip(EXAMPLES, made, strict=True):
@@ -202,14 +202,14 @@ class Every(NamedTuple):
     """A page with all examples."""
 
     tab: Page
-    shown: dict[str, Locator]
+    figures: dict[str, Locator]
     traits: list[dict[str, Any]]  # as they were first
     snapshots: list[list[str]]  # as they were first
 
     def evaluate(self, script: str, media: str = "screen") -> dict[str, Any]:
         """Run a script on each figure, as printed or on the screen."""
         self.tab.emulate_media(media=media)
-        results = {name: figure.evaluate(script) for name, figure in self.shown.items()}
+        results = {name: figure.evaluate(script) for name, figure in self.figures.items()}
         self.tab.emulate_media(media="screen")
         return results
 
@@ -226,9 +226,9 @@ def open_page(browser, serve, tmp_path_factory):
             opening = open_figure(browser, f"{address}page.html", reduced_motion="reduce")
             tab, record = pages.enter_context(opening)
             tab.evaluate("ready")
-            shown = tab.locator("figure[data-attnbook-figure]").all()
+            figures = tab.locator("figure[data-attnbook-figure]").all()
             assert record.complaints == []
-            named = dict(zip(EXAMPLES, shown, strict=True))
+            named = dict(zip(EXAMPLES, figures, strict=True))
             return Every(tab, named, [*map(traits, made)], tab.evaluate(SNAPSHOTS))
 
         yield go
@@ -237,7 +237,7 @@ def open_page(browser, serve, tmp_path_factory):
 @pytest.fixture(scope="module")
 def every(open_page):
     """A page with all examples. Only the tests after "New values from Python" change it."""
-    return open_page(captioned())
+    return open_page(make_captioned())
 
 
 # Cells whose text is not their value rounded.
@@ -253,18 +253,18 @@ MISROUNDED = """figure => [...figure.querySelectorAll('td[data-value]')].map(
 def test_it_begins_with_its_action_and_ends_with_its_caption_and_its_numbers_are_folded(
     every, name
 ):
-    shown = every.shown[name]
-    assert shown.get_attribute("data-attnbook-figure") == name.partition(",")[0]
-    first = shown.locator("> :first-child")
+    figure = every.figures[name]
+    assert figure.get_attribute("data-attnbook-figure") == name.partition(",")[0]
+    first = figure.locator("> :first-child")
     assert first.get_attribute("class") == "action"
     assert first.inner_text() == f"Try {name}: what happens?"
     assert first.locator("code").inner_text() == name
-    assert shown.locator("> figcaption").inner_text() == f"A caption of {name}."
-    assert shown.get_by_role("table").count() == 0
-    count = shown.locator("details table").count()
-    assert count == shown.locator("table").count()
+    assert figure.locator("> figcaption").inner_text() == f"A caption of {name}."
+    assert figure.get_by_role("table").count() == 0
+    count = figure.locator("details table").count()
+    assert count == figure.locator("table").count()
     assert (count == 0) == (name in ("code", "prediction", "recognize"))
-    assert shown.evaluate(MISROUNDED) == []
+    assert figure.evaluate(MISROUNDED) == []
 
 
 def test_no_id_occurs_twice_and_jupyterlab_does_not_handle_keys_of_controls(every):
@@ -311,8 +311,8 @@ def test_only_readers_who_accept_motion_see_transitions(every):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    whole = book(tmp_path_factory.mktemp("every-book"), every=notebook(*captioned()))
+def pages(tmp_path_factory):
+    whole = book(tmp_path_factory.mktemp("every-book"), every=notebook(*make_captioned()))
     assert whole.build().warnings == ""
     return whole
 
@@ -328,22 +328,22 @@ def test_all_figures_work_on_one_page_of_a_book(every, browser, address):
 
 
 @pytest.fixture(scope="module")
-def changed(open_page):
+def updates(open_page):
     """A page with all examples, made with the new values of their traits."""
-    made = captioned()
+    made = make_captioned()
     for figure, example in zip(made, EXAMPLES.values(), strict=True):
         figure.set_state(example.changes)
     return open_page(made)
 
 
-def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(every, changed):
+def test_new_values_from_python_show_what_a_new_figure_would_until_it_is_cleaned_up(every, updates):
     tab = every.tab
     for index, (name, example) in enumerate(EXAMPLES.items()):
-        tab.evaluate(SET_ALL, [index, changed.traits[index]])
-        expected = changed.snapshots[index]
+        tab.evaluate(SET_ALL, [index, updates.traits[index]])
+        expected = updates.snapshots[index]
         assert tab.evaluate(SNAPSHOTS, index) == [expected], name
         assert (expected != every.snapshots[index]) == bool(example.changes), name
         tab.evaluate("index => cleanUps[index]?.()", index)
         tab.evaluate(SET_ALL, [index, every.traits[index]])
         assert tab.evaluate("index => models[index].listeners.length", index) == 0, name
-    assert tab.evaluate(SNAPSHOTS) == changed.snapshots  # and no other figure has changed
+    assert tab.evaluate(SNAPSHOTS) == updates.snapshots  # and no other figure has changed

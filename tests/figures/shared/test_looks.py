@@ -94,7 +94,7 @@ CHOOSE_THEME = """([theme, background, color]) => {
 
 
 @pytest.fixture(scope="module")
-def shown(browser, serve, tmp_path_factory):
+def page(browser, serve, tmp_path_factory):
     """A page with figures of all kinds, unfolded: the tab, and the name of each."""
     made = {
         f"{kind}-{index}": make()
@@ -119,8 +119,8 @@ def show(tab, width, scheme):
     change_view(tab, width, scheme)
 
 
-def test_figures_fit_their_column_have_large_enough_text_and_axe_finds_nothing(shown, save_picture):
-    tab, names = shown
+def test_figures_fit_their_column_have_large_enough_text_and_axe_finds_nothing(page, save_picture):
+    tab, names = page
     figures = tab.locator("figure[data-attnbook-figure]").all()
     for width, scheme in JUDGED:
         show(tab, width, scheme)

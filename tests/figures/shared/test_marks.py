@@ -38,9 +38,9 @@ def marks_figure(tmp_path_factory):
     return SumFigure
 
 
-def test_the_figure_on_the_page_shows_a_sum_and_answers_a_reader_who_points(marks_figure, alone):
+def test_the_figure_on_the_page_shows_a_sum_and_answers_pointing(marks_figure, open_figures):
     made = marks_figure(kind="sum", action="Point: what changes?", caption="A sum.")
-    with alone(made, width=360) as (_, figures):
+    with open_figures(made, width=360) as (_, figures):
         figure = figures.first
         assert figure.locator(".sum-text").inner_text() == (
             "0.500 · 8 + 0.300 · 5 + 0.200 · 6 = 6.700"

@@ -28,7 +28,7 @@ from attnbook.figures import (
 from attnbook.masking.interop import MaskRules
 from attnbook.models.translator.dates import write_date
 from attnbook.tracing import trace
-from tests.figures.alignment.cases import DAY, figure_of, make_date, never_ending, untrained
+from tests.figures.alignment.cases import DAY, figure_of, make_date, never_ending, new_model
 from tests.figures.attention.cases import traits
 from tests.figures.attention.drag_handles import KEYS, moved_figure
 from tests.figures.heads.page import STEPS
@@ -56,7 +56,7 @@ def movable(**changes: Any) -> AttentionFigure:
 
 
 def alignment(**changes: Any) -> AlignmentFigure:
-    return AlignmentFigure(**({"model": untrained(), "dates": ["a"]} | changes))
+    return AlignmentFigure(**({"model": new_model(), "dates": ["a"]} | changes))
 
 
 def online(scores: Any, values: Any, block: Any = 1) -> OnlineSoftmaxFigure:
@@ -135,7 +135,7 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (alignment, {"dates": ["a" * 257]}, "text must hold at most 256 characters, got 257"),
     (alignment, {"dates": [make_date("abc", "1", day=(1, 4))]}, "spans must lie in [0, len(text)="),
     (alignment, {"model": torch.nn.Linear(2, 3)}, "model must be a Translator, got Linear"),
-    (alignment, {"model": untrained(attention=False)}, "model must have attention, got a Transl"),
+    (alignment, {"model": new_model(attention=False)}, "model must have attention, got a Transl"),
     (alignment, {"model": never_ending(max_steps=257)}, f"{MOST} 256 of steps, got 257"),
     (CostFigure, {"model": GPT_OSS_20B}, "model must have no window and no experts, got ModelSi"),
     (CostFigure, {"length": 8}, "length must lie in [16, 131072], got 8"),

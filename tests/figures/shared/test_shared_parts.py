@@ -38,9 +38,9 @@ def test_a_sum_in_numbers_says_whether_its_rounded_terms_add_up_to_the_output(ca
     assert ask_module(PoolingFigure, body, **task) == text
 
 
-def test_play_goes_to_the_end_and_stops_and_is_not_offered_to_who_wants_no_motion(alone):
+def test_play_goes_to_the_end_and_stops_and_is_not_offered_to_who_wants_no_motion(open_figures):
     made = figure_of("a small last block")
-    with alone(made, reduced_motion="no-preference") as (tab, figures):
+    with open_figures(made, reduced_motion="no-preference") as (tab, figures):
         play = figures.first.get_by_role("button", name="Play")
         steps = figures.first.get_by_role("slider", name="step")
         tab.clock.install()
@@ -55,14 +55,14 @@ def test_play_goes_to_the_end_and_stops_and_is_not_offered_to_who_wants_no_motio
         tab.clock.run_for(60_000)
         expect(steps).to_have_value(steps.get_attribute("max"))
         expect(play).to_be_visible()  # it has stopped by itself
-    with alone(made) as (_, figures):
+    with open_figures(made) as (_, figures):
         assert figures.first.get_by_role("button", name="Next").is_visible()
         assert not figures.first.get_by_role("button", name="Play").is_visible()
 
 
-def test_bars_follow_a_handle_at_once_while_it_is_dragged(alone):
+def test_bars_follow_a_handle_at_once_while_it_is_dragged(open_figures):
     long = "bar => getComputedStyle(bar).transitionDuration"
-    with alone(CASES["toy"]().figure(), reduced_motion="no-preference") as (_, figures):
+    with open_figures(CASES["toy"]().figure(), reduced_motion="no-preference") as (_, figures):
         bar = figures.first.locator(".bars rect").first
         slider = figures.first.get_by_role("slider").first
         assert "0.15s" in bar.evaluate(long)

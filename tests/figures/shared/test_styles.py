@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnbook.figures.shared.base import FOLDER
-from tests.tools.site.site_checks import NARROW, opened
+from tests.tools.site.site_checks import NARROW, open_page
 from tools.bench.interaction import CHAPTERS_BY_FIGURE
 
 PAGES = CHAPTERS_BY_FIGURE | {"prediction": "queries-keys-values"}
@@ -50,7 +50,7 @@ def style_of(kind: str) -> str:
 def test_styles_of_other_kinds_do_not_change_a_figure(browser, site, kind):
     others = [style_of(other) for other in PAGES if other != kind]
     page = (site / "chapters" / f"{PAGES[kind]}.html").as_uri()
-    with opened(browser, page, NARROW) as (tab, _):
+    with open_page(browser, page, NARROW) as (tab, _):
         tab.locator(f"figure[data-attnbook-figure={kind}]").first.wait_for()
         assert tab.evaluate(CHANGES, [kind, style_of(kind), SHARED + others]) == []
         if kind == "attention":  # a style that changes something is noticed

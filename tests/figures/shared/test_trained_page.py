@@ -17,7 +17,7 @@ from tests.figures.shared.trained import (
 )
 from tests.figures.translator import page as translator
 from tests.tools.site.live_pages import book, page
-from tests.tools.site.site_checks import WIDE, axe_findings, packed_size, watched
+from tests.tools.site.site_checks import WIDE, axe_findings, packed_size, watch_page
 from tools import BUDGETS
 
 ROOMS = {"heads": heads.ROOM, "translator": translator.ROOM}
@@ -49,17 +49,17 @@ def test_when_the_model_is_loaded_the_numbers_stay_and_nothing_moves(stage, room
     figures = {case: room.make(**room.cases[case]) for case in [*room.cases][:3]}
     show_first = stage(figures)
     for case, python in figures.items():
-        shown = show_first(case)
-        trained = Trained(shown, shown.figure, python)
-        assert room.disagreements(shown.figure, python, room.rough) == [], case
-        before = shown.figure.evaluate(POSITIONS)
+        view = show_first(case)
+        trained = Trained(view, view.figure, python)
+        assert room.disagreements(view.figure, python, room.rough) == [], case
+        before = view.figure.evaluate(POSITIONS)
         trained.send_weights()
-        assert room.disagreements(shown.figure, python) == [], case
-        assert shown.figure.evaluate(POSITIONS) == pytest.approx(before, abs=0.1), case
+        assert room.disagreements(view.figure, python) == [], case
+        assert view.figure.evaluate(POSITIONS) == pytest.approx(before, abs=0.1), case
 
 
 def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(show, room):
-    shown, figure, python = show()
+    view, figure, python = show()
     field, message = room.field(figure), room.message(figure)
     open_more_controls(figure)
     for typed, why in room.refused.items():
@@ -75,12 +75,12 @@ def test_a_text_that_cannot_be_read_gets_a_message_and_the_last_picture_stays(sh
     for part, count in ((figure.locator(".stale"), 0), (message.filter(has_text="Still"), 0)):
         expect(part).to_have_count(count)
     expect(field).to_have_attribute("aria-invalid", "false")
-    shown.reset()
+    view.reset()
     assert room.disagreements(figure, python) == []
 
 
-def test_the_last_picture_is_grey_and_legible(alone, room):
-    with alone(room.make(**room.changed), scheme="dark") as (tab, figure):
+def test_the_last_picture_is_grey_and_legible(open_figures, room):
+    with open_figures(room.make(**room.changed), scheme="dark") as (tab, figure):
         part, ink = figure.locator(room.ink).first, "part => getComputedStyle(part).color"
         full = part.evaluate(ink)
         room.field(figure).fill([*room.refused][1])
@@ -90,7 +90,7 @@ def test_the_last_picture_is_grey_and_legible(alone, room):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     """A small book: pages with two figures, pages with figures far down, and one with none."""
     pages = {kind: notebook(room.make(), room.make(**room.changed)) for kind, room in ROOMS.items()}
     whole = book(tmp_path_factory.mktemp("trained"), **pages, none=page())
@@ -161,27 +161,27 @@ DAMAGED = {
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
-def test_with_a_damaged_script_the_stored_picture_stays(browser, serve, kind, room, built, damage):
-    script = built.html / "_static" / "live" / f"{room.make().name}.js"
+def test_with_a_damaged_script_the_stored_picture_stays(browser, serve, kind, room, pages, damage):
+    script = pages.html / "_static" / "live" / f"{room.make().name}.js"
     whole = script.read_text("utf-8")
     damaged = re.sub(*damage, whole)
     assert damaged != whole
     script.write_text(damaged, "utf-8")
     try:
-        with open_in_book(browser, f"{serve(built.html)}{kind}.html") as (_, figures, _visit):
+        with open_in_book(browser, f"{serve(pages.html)}{kind}.html") as (_, figures, _visit):
             check_stored_picture_stays(room, figures.first, "a part of this page is damaged")
     finally:
         script.write_text(whole, "utf-8")
 
 
 def test_without_the_script_the_stored_picture_stays_until_it_can_be_loaded(
-    browser, serve, kind, room, built
+    browser, serve, kind, room, pages
 ):
     context = browser.new_context(viewport={"width": WIDE, "height": 800})
-    tab, _record = watched(context)
+    tab, _record = watch_page(context)
     script = f"**/live/{room.make().name}.js*"
     tab.route(script, lambda route: route.abort())
-    tab.goto(f"{serve(built.html)}{kind}.html")
+    tab.goto(f"{serve(pages.html)}{kind}.html")
     figure = tab.locator("figure[data-attnbook-figure]").first
     figure.wait_for()
     check_stored_picture_stays(room, figure, "a part of this page cannot be loaded")
@@ -194,10 +194,10 @@ def test_without_the_script_the_stored_picture_stays_until_it_can_be_loaded(
     context.close()
 
 
-def test_the_first_load_is_small_and_only_pages_with_the_figure_name_its_weights(kind, room, built):
+def test_the_first_load_is_small_and_only_pages_with_the_figure_name_its_weights(kind, room, pages):
     figure = room.make()
     field = f"{figure.kind}-field".encode()
-    [module] = [file for file in built.modules if field in file.read_bytes()]
+    [module] = [file for file in pages.modules if field in file.read_bytes()]
     assert packed_size(module) < BUDGETS["kilobytes"]["first_load"][kind] * 1000
-    assert "at-touch" not in built.read("none")
-    assert f'data-attnbook-late="{figure.name}"' in built.read(kind)
+    assert "at-touch" not in pages.read("none")
+    assert f'data-attnbook-late="{figure.name}"' in pages.read(kind)

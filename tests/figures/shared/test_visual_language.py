@@ -156,14 +156,14 @@ class Page(NamedTuple):
     """A page with all figures: its tab, and each figure by its name."""
 
     tab: Any
-    shown: dict[str, Locator]
+    figures: dict[str, Locator]
 
     def figure(self, name: str, width: int) -> Locator:
         """A figure on a page of this width."""
         if self.tab.viewport_size["width"] != width:
             self.tab.set_viewport_size({"width": width, "height": 800})
             self.tab.evaluate(FRAMES)
-        return self.shown[name]
+        return self.figures[name]
 
 
 @pytest.fixture(scope="module")
@@ -176,8 +176,8 @@ def every(browser, serve, tmp_path_factory):
     (folder / "page.html").write_text(harness(made), "utf-8")
     with open_figure(browser, f"{serve(folder)}page.html") as (tab, record):
         tab.evaluate("ready")
-        shown = tab.locator("figure[data-attnbook-figure]").all()
-        yield Page(tab, dict(zip(FIGURES, shown, strict=True)))
+        figures = tab.locator("figure[data-attnbook-figure]").all()
+        yield Page(tab, dict(zip(FIGURES, figures, strict=True)))
         assert record.complaints == []
 
 

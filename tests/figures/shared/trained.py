@@ -14,7 +14,7 @@ from playwright.sync_api import Locator
 from torch import Tensor
 
 from attnbook.figures.shared.trained import TrainedFigure
-from tests.figures.shared.page import Shown
+from tests.figures.shared.page import View
 from tests.tools.site.site_checks import WIDE, Visit
 
 
@@ -45,7 +45,7 @@ def open_more_controls(figure: Locator) -> None:
         summary.click()
 
 
-def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
+def unpack(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor]:
     """Unpack arrays by name, as a page does; they must use all of the data."""
     numbers = torch.from_numpy(np.frombuffer(base64.b64decode(data), dtype="<f4").copy())
     parts = numbers.split([math.prod(shape) for _, shape in shapes])
@@ -55,18 +55,18 @@ def unpacked(shapes: list[tuple[str, list[int]]], data: str) -> dict[str, Tensor
 class Trained(NamedTuple):
     """A figure on a page, and the same figure in Python."""
 
-    shown: Shown
+    view: View
     figure: Locator
     python: TrainedFigure
 
     def send_weights(self) -> None:
         """Send the weights, as a kernel does on request."""
-        if not self.shown.get("wanted")[0]:
+        if not self.view.get("wanted")[0]:
             self.figure.scroll_into_view_if_needed()
             wanted = "index => models[index].get('wanted')"
-            self.shown.tab.wait_for_function(wanted, arg=self.shown.index)
+            self.view.tab.wait_for_function(wanted, arg=self.view.index)
         self.python.set_state({"wanted": True})
-        self.shown.set(weights=self.python.weights)
+        self.view.set(weights=self.python.weights)
 
 
 def show_with_model(stage: Callable[..., Any], room: Room, *cases: str) -> Callable[..., Trained]:
@@ -74,12 +74,12 @@ def show_with_model(stage: Callable[..., Any], room: Room, *cases: str) -> Calla
     show_first = stage({case: room.make(**room.cases[case]) for case in ("first", *cases)})
 
     def go(case: str = "first", width: int = WIDE) -> Trained:
-        shown = show_first(case, width)
-        trained = Trained(shown, shown.figure, room.make(**room.cases[case]))
-        if not shown.get("weights")[0]:
+        view = show_first(case, width)
+        trained = Trained(view, view.figure, room.make(**room.cases[case]))
+        if not view.get("weights")[0]:
             trained.send_weights()
-        room.field(shown.figure).fill(trained.python.text)
-        shown.reset()
+        room.field(view.figure).fill(trained.python.text)
+        view.reset()
         return trained
 
     return go

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from attnbook.figures import TranslatorFigure
-from attnbook.figures.translator.packing import arrays, packed, translator_of
+from attnbook.figures.translator.packing import arrays, pack_model, translator_of
 from attnbook.figures.translator.reading import read
 from attnbook.models.translator.checkpoints import BOOK, book_model
 from attnbook.models.translator.interventions import without
 from attnbook.models.vocabulary import END
-from tests.figures.shared.trained import unpacked
+from tests.figures.shared.trained import unpack
 from tools.site.figures.lazy_scripts import packers
 
 TEXT = "9. März 1987"
@@ -50,8 +50,8 @@ def test_reading_leaves_no_hooks():
 
 
 def test_packed_weights_equal_those_of_the_checkpoint():
-    model, checkpoint = packed("convolutional"), book_model("convolutional")
-    own, sent = dict(arrays(checkpoint)), unpacked(model["arrays"], model["data"])
+    model, checkpoint = pack_model("convolutional"), book_model("convolutional")
+    own, sent = dict(arrays(checkpoint)), unpack(model["arrays"], model["data"])
     assert [*sent] == [*own]
     assert all(torch.equal(part, own[name]) for name, part in sent.items())
     assert model["source"] == checkpoint.source.characters
@@ -64,7 +64,7 @@ def test_packed_weights_equal_those_of_the_checkpoint():
 
 def test_every_model_of_the_book_has_a_packer_of_its_own():
     assert {"copying", *BOOK} <= {*packers()}
-    assert packers()["small"]() == packed("small")
+    assert packers()["small"]() == pack_model("small")
 
 
 def test_traits_can_be_set_together():

@@ -32,8 +32,8 @@ def show(stage):
 
 
 def test_each_step_shows_where_the_model_attended(show):
-    shown, figure, python = show()
-    shown.set(hidden=[3, 8])
+    view, figure, python = show()
+    view.set(hidden=[3, 8])
     python.hidden = [3, 8]
 
     def check(step):
@@ -55,22 +55,22 @@ def test_each_step_shows_where_the_model_attended(show):
 )
 def test_dates_with_hidden_characters_are_written_like_in_python(show, case, count, locales):
     draw = Random(7)  # noqa: S311 - numbers to test with, no secrets
-    shown, _, python = show(case)
+    view, _, python = show(case)
     texts = [date.text for date in make_dates(1, 1, count, locales=locales, seed=9).test]
     texts += ["hello", NO_DATE, "9", "1987", TEXT * 5]
     changes = []
     for text in texts:
         hidden = sorted(draw.sample(range(len(text)), draw.choice([0, 1, 3, 64]) % (len(text) + 1)))
         changes.append({"text": text, "hidden": hidden, "step": draw.randrange(5)})
-    for change, found in zip(changes, shown.read_all(READ, changes), strict=True):
+    for change, found in zip(changes, view.read_all(READ, changes), strict=True):
         text, hidden, step = change.values()
         truth, whole = read(python.name, text, hidden), read(python.name, text).output
         assert differences(found, truth, whole, hidden, step) == [], change
 
 
 def test_a_tap_hides_a_character_and_a_second_shows_it(show):
-    shown, figure, python = show(width=NARROW)
-    saves = shown.saves()
+    view, figure, python = show(width=NARROW)
+    saves = view.saves()
     column = figure.get_by_role("button", name="hide character 3, “M”")
     for hidden in ([3], []):
         column.tap()
@@ -78,11 +78,11 @@ def test_a_tap_hides_a_character_and_a_second_shows_it(show):
         assert disagreements(figure, python) == []
         expect(figure.locator(".lit bdi")).to_have_text("M")
         expect(column).to_have_attribute("aria-pressed", "true" if hidden else "false")
-    assert shown.saves() == saves + 2
+    assert view.saves() == saves + 2
 
 
 def test_keys_hide_characters_and_changes_are_marked(show):
-    shown, figure, python = show()
+    view, figure, python = show()
     figure.locator(".column").first.focus()
     for hidden in MONTH:
         for _ in range(hidden - (python.hidden[-1] if python.hidden else 0)):
@@ -103,7 +103,7 @@ def test_keys_hide_characters_and_changes_are_marked(show):
     expect(show_all).to_be_disabled()
     expect(show_all).to_be_focused()
     expect(changed).to_have_count(0)
-    assert shown.get("hidden") == [[]]
+    assert view.get("hidden") == [[]]
 
 
 def test_an_example_can_be_chosen_and_typed_text_is_none(show):
@@ -123,13 +123,13 @@ def test_an_example_can_be_chosen_and_typed_text_is_none(show):
 
 
 def test_a_new_text_hides_nothing_and_keeps_the_step(show):
-    shown, figure, python = show("hidden")
-    shown.set(hidden=MONTH)
+    view, figure, python = show("hidden")
+    view.set(hidden=MONTH)
     slider(figure, "step").press("End")
     field(figure).fill("10 mai 2001")
     python.set_state({"text": "10 mai 2001", "hidden": [], "step": 9})
     assert disagreements(figure, python) == []
-    assert shown.get("hidden") == [[]]
+    assert view.get("hidden") == [[]]
 
 
 TOPS = """figure => ['.stepper', '.output-row', '.columns', '.heat-picture', '.answer'].map(

@@ -54,9 +54,9 @@ def test_no_token_is_predicted_from_itself_or_later_ones(config):
 def test_a_text_is_read_the_same_in_a_batch_and_on_its_own(config):
     model = make_model(config)
     for in_batch, text in zip(model.follow(TEXTS), TEXTS, strict=True):
-        (alone,) = model.follow([text])
-        assert in_batch.guesses == alone.guesses
-        assert torch.allclose(in_batch.weights, alone.weights, atol=1e-12)
+        (single,) = model.follow([text])
+        assert in_batch.guesses == single.guesses
+        assert torch.allclose(in_batch.weights, single.weights, atol=1e-12)
         assert in_batch.weights.shape == (2, 2, len(text), len(text))
         assert in_batch.probabilities.shape == (len(text), 3)
         assert torch.allclose(in_batch.probabilities.sum(-1), torch.ones(len(text)).double())
@@ -106,12 +106,12 @@ def test_a_line_too_long_is_refused_before_any_step_and_the_longest_is_written()
 
 
 def test_threads_that_follow_get_their_own_weights():
-    model, alone = make_model(), make_model()
+    model, reference = make_model(), make_model()
     model.train()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: model.follow([text])[0], TEXTS * 4))
     for reading, text in zip(found, TEXTS * 4, strict=True):
-        (expected,) = alone.follow([text])
+        (expected,) = reference.follow([text])
         assert torch.equal(reading.weights, expected.weights)
     assert all(part.training for part in model.modules())
     assert copy.deepcopy(model).write(["a"], 2) == pickle.loads(pickle.dumps(model)).write(["a"], 2)  # noqa: S301 - our own bytes

@@ -51,8 +51,8 @@ def test_a_text_read_in_parts_gets_the_scores_of_the_whole_text(max_length):
     assert torch.allclose(found[valid], model(tokens, valid=valid)[valid], atol=1e-12)
     assert cache.lengths.tolist() == [9, 10, 12]
     for row in range(3):
-        alone = model(tokens[row : row + 1, valid[row]])
-        assert torch.allclose(found[row, valid[row]], alone[0], atol=1e-12)
+        expected = model(tokens[row : row + 1, valid[row]])
+        assert torch.allclose(found[row, valid[row]], expected[0], atol=1e-12)
 
 
 @torch.no_grad()
@@ -150,8 +150,8 @@ def test_texts_are_the_same_with_a_cache_and_without(way):
 @pytest.mark.parametrize("way", [way for way in WAYS if "seed" not in WAYS[way]])
 def test_a_text_is_continued_in_a_batch_as_on_its_own(way):
     model = make_model()
-    alone = [model.generate([text], 6, **WAYS[way])[0] for text in TEXTS]
-    assert model.generate(TEXTS, 6, **WAYS[way]) == alone
+    expected = [model.generate([text], 6, **WAYS[way])[0] for text in TEXTS]
+    assert model.generate(TEXTS, 6, **WAYS[way]) == expected
 
 
 def test_what_is_drawn_depends_on_the_seed_and_not_on_the_other_texts():
@@ -282,18 +282,18 @@ class Terminal(io.StringIO):
 def test_a_bar_is_drawn_on_a_terminal_where_it_takes_longer_than_two_seconds(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(progress_bar.time, "monotonic", lambda: now[0])
-    shown = {}
+    texts = {}
     for stream in (Terminal(), io.StringIO()):
         bar = progress_bar.LateBar(stream)
         for seconds, share in ((1.9, 0.25), (2.1, 0.5), (3.0, 1.0)):
             now[0] = 100 + seconds
             bar(share)
-        shown[type(stream)] = stream.getvalue()
+        texts[type(stream)] = stream.getvalue()
         now[0] = 100.0
-    assert shown[io.StringIO] == ""
-    assert re.findall(r"\d+%", shown[Terminal]) == ["50%"]
-    assert shown[Terminal].endswith("\r")
-    assert "\n" not in shown[Terminal]
+    assert texts[io.StringIO] == ""
+    assert re.findall(r"\d+%", texts[Terminal]) == ["50%"]
+    assert texts[Terminal].endswith("\r")
+    assert "\n" not in texts[Terminal]
 
 
 def test_a_report_gets_the_share_of_all_texts(monkeypatch):

@@ -98,11 +98,11 @@ def test_two_decoding_steps_equal_the_formula():
 def test_a_batch_is_translated_like_each_text_alone(encoder, attention, several):
     model = make_model(encoder, attention)
     for text, found in zip(several, model.translate(several), strict=True):
-        (alone,) = model.translate([text])
-        assert (found.text, found.output) == (alone.text, alone.output)
+        (single,) = model.translate([text])
+        assert (found.text, found.output) == (single.text, single.output)
         if attention:
             assert found.weights.shape == (len(found.output), len(text))
-            assert torch.allclose(found.weights, alone.weights, atol=1e-12)
+            assert torch.allclose(found.weights, single.weights, atol=1e-12)
             assert torch.allclose(found.weights.sum(-1), torch.ones(1, dtype=torch.float64))
 
 
@@ -183,11 +183,11 @@ def test_a_model_translates_without_storing_weights():
 
 
 def test_threads_that_translate_get_their_own_weights():
-    model, alone = make_model(), make_model()
+    model, reference = make_model(), make_model()
     model.train()
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda text: model.translate([text])[0], TEXTS * 3))
-    for one, expected in zip(found, alone.translate(TEXTS) * 3, strict=True):
+    for one, expected in zip(found, reference.translate(TEXTS) * 3, strict=True):
         assert torch.allclose(one.weights, expected.weights, atol=1e-12)
     assert all(part.training for part in model.modules())
 

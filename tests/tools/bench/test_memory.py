@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.conftest import needs_cuda
-from tools.bench.memory import allocated
+from tools.bench.memory import measure_memory
 
 MEBIBYTE = 2**20
 
@@ -30,7 +30,7 @@ def two_factors_and_their_product(numbers):
 )
 def test_blocks_are_counted_to_the_byte(program, mebibytes):
     numbers = torch.zeros(MEBIBYTE // 4)
-    assert allocated(lambda: program(numbers)) == mebibytes * MEBIBYTE
+    assert measure_memory(lambda: program(numbers)) == mebibytes * MEBIBYTE
 
 
 def test_the_backward_pass_is_counted():
@@ -39,10 +39,10 @@ def test_the_backward_pass_is_counted():
     def program():
         return torch.autograd.grad(numbers.exp().sum(), numbers)
 
-    assert 2 * MEBIBYTE <= allocated(program) < 2 * MEBIBYTE + 64
+    assert 2 * MEBIBYTE <= measure_memory(program) < 2 * MEBIBYTE + 64
 
 
 @needs_cuda
 def test_a_known_block_on_a_gpu_is_counted():
-    count = allocated(lambda: torch.empty(MEBIBYTE, dtype=torch.int8, device="cuda"), "cuda")
+    count = measure_memory(lambda: torch.empty(MEBIBYTE, dtype=torch.int8, device="cuda"), "cuda")
     assert MEBIBYTE <= count < 2 * MEBIBYTE

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from docutils import nodes
 
-from tools.book.cells import Answer, answers, cell_of, unanswered
+from tools.book.cells import Answer, answers, cell_of, list_unanswered
 
 
 def chapter(*tags):
@@ -33,7 +33,7 @@ def test_a_run_of_answers_belongs_to_the_cell_before_it(tags, expected):
 
 def test_a_prediction_without_an_answer_is_found():
     asking = chapter("predict", "", "predict", "answer", "predict hidden-answer")
-    assert list(unanswered(asking)) == [0, 4]
+    assert list(list_unanswered(asking)) == [0, 4]
 
 
 def test_the_cell_of_a_part_of_a_page_follows_from_its_first_line():

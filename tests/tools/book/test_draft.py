@@ -59,6 +59,6 @@ def test_a_page_reloads_only_after_a_new_build_and_restores_its_position_and_ans
     tab.get_by_text("after").wait_for()
     tab.locator("figure").wait_for()
     tab.wait_for_function(f"{TOP} === -400")
-    opened = "[...document.querySelectorAll('details')].map((fold) => fold.open)"
-    assert tab.evaluate(opened) == [False, True]
+    are_open = "[...document.querySelectorAll('details')].map((fold) => fold.open)"
+    assert tab.evaluate(are_open) == [False, True]
     tab.close()

@@ -27,7 +27,7 @@ def error(name="ValueError"):
     return nbformat.v4.new_output("error", ename=name, evalue="", traceback=[])
 
 
-def tagged(tag):
+def make_tags(tag):
     return nbformat.from_dict({"tags": [tag]})
 
 
@@ -55,7 +55,7 @@ def problems_in(folder):
     [
         code("print(1)", outputs=[stream("1\n")]),
         code("steps = 3  # one at a time\nprint('for the time being')"),
-        code("f()", outputs=[error()], metadata=tagged("raises-exception")),
+        code("f()", outputs=[error()], metadata=make_tags("raises-exception")),
     ],
     ids=["clean", "words", "expected error"],
 )
@@ -69,10 +69,10 @@ def test_a_clean_chapter_passes_every_check(tmp_path, cell):
     [
         (code("1", execution_count=None), "has no stored output"),
         (code("f()", outputs=[error()]), "stores an error"),
-        (code("1", metadata=tagged("raises-exception")), "raised none"),
+        (code("1", metadata=make_tags("raises-exception")), "raised none"),
         (code("w()", outputs=[stream("UserWarning: no\n", "stderr")]), "UserWarning: no"),
-        (code("1", metadata=tagged("nbval-ignore-output")), "nbval-ignore-output"),
-        (code("1", metadata=tagged("NBVAL_SKIP")), "NBVAL_SKIP"),
+        (code("1", metadata=make_tags("nbval-ignore-output")), "nbval-ignore-output"),
+        (code("1", metadata=make_tags("NBVAL_SKIP")), "NBVAL_SKIP"),
         (code("def masked_softmax(scores):\n    pass"), "defines masked_softmax again"),
         (code("class AdditiveAttention:\n    pass"), "defines AdditiveAttention again"),
         (code("from time import perf_counter"), "reads a clock (time)"),
@@ -119,7 +119,7 @@ def test_cells_with_random_ids_are_named_after_their_chapter_and_others_stay():
 
 @pytest.mark.slow
 def test_an_execution_stores_outputs_and_a_failed_one_changes_nothing(tmp_path):
-    unfinished = code("print('✗')", metadata=tagged("to-write"))
+    unfinished = code("print('✗')", metadata=make_tags("to-write"))
     path = book_with(tmp_path, code("sum([1, 2])"), code("print('x')"), unfinished)
     notebooks.execute(path)
     once = path.read_bytes()
@@ -165,7 +165,7 @@ def test_a_wrong_digit_and_a_layer_that_runs_other_lines_than_the_book_shows_fai
     calls = [CALL.format(layer=layer, size=size) for size in (9, 300) for layer in LAYERS]
     cells = [code(call, outputs=[stream("1\n")]) for call in calls]
     wrong = code("print(0.3333)", outputs=[stream("0.3334\n")])
-    unfinished = code("print('✗')", metadata=tagged("to-write"))
+    unfinished = code("print('✗')", metadata=make_tags("to-write"))
     assert notebooks.compare_as_shown([book_with(tmp_path, wrong, *cells, unfinished)]) == 1
     pattern = r"^FAILED .*chapters/second\.ipynb::Cell (\d)"
     failed = re.findall(pattern, capfd.readouterr().out, re.MULTILINE)

@@ -20,7 +20,7 @@ from tools.book.without_answers import prepare, remove_answers, remove_folds
 
 
 @contextmanager
-def cached(folder):
+def open_cache(folder):
     """The stored executions of a book."""
     cache = get_cache(folder.executions)
     yield cache
@@ -45,12 +45,12 @@ def test_the_outputs_are_those_of_the_whole_chapter_and_are_found_without_a_run(
         cell.metadata.setdefault("tags", [])
     nbformat.write(v4.new_notebook(cells=cells), path)
     folder = BuildFolder(tmp_path, QUESTIONS)
-    with cached(BuildFolder(tmp_path)) as cache:
+    with open_cache(BuildFolder(tmp_path)) as cache:
         cache.cache_notebook_file(path, check_validity=False)
     prepare(folder)
 
     written = read(folder.source / "chapters" / "first.ipynb")
-    with cached(folder) as cache:
+    with open_cache(folder) as cache:
         _, found = cache.merge_match_into_notebook(written)
     assert "worked-answer" not in str(found)
     outputs = [cell.outputs for cell in read(path).cells if cell.get("outputs")]

@@ -98,14 +98,14 @@ def test_the_command_pins_the_commit_that_is_checked_out(written, copied):
 
 
 def test_a_copy_shows_no_answer_before_its_cell_is_run(copied):
-    _, prediction, answer, shown, _, to_write, folded, worked = copied.cells[ADDED:]
+    _, prediction, answer, example, _, to_write, folded, worked = copied.cells[ADDED:]
     for cell, title in ((prediction, "Your prediction"), (worked, "Answer")):
         assert cell.source.startswith(f"# @title {title}")
         assert cell.metadata["cellView"] == "form"
         assert cell.metadata["jupyter"] == {"source_hidden": True}
     assert folded.source.startswith("<details>\n<summary>Answer")
     assert answer.source == "print(4)"
-    assert [len(cell.outputs) for cell in (prediction, answer, shown, to_write, worked)] == (
+    assert [len(cell.outputs) for cell in (prediction, answer, example, to_write, worked)] == (
         [0, 0, 1, 0, 0]
     )
 

@@ -37,7 +37,7 @@ CELLS = [
 ]
 
 
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the book; no test may change it."""
     pages = {
         "first.md": "# First\n\n```{path}\n```\n",
@@ -45,4 +45,4 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "third.md": "# Third\n\nNothing to do.\n",
         "your-progress.md": (ROOT / "chapters" / "your-progress.md").read_text("utf-8"),
     }
-    return published_book.built_once(tmp_path_factory, "progress-book", TOC, pages)
+    return published_book.build_site_once(tmp_path_factory, "progress-book", TOC, pages)

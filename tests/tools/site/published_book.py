@@ -117,7 +117,7 @@ def build(book: Path, **addresses: str) -> tuple[int | None, str]:
     return forked.build(book, "build", env=others | addresses)
 
 
-def built(book: Path, **addresses: str) -> Path:
+def build_site(book: Path, **addresses: str) -> Path:
     """The folder of the site, after a build that must succeed."""
     status, output = build(book, **addresses)
     assert status == 0, output
@@ -125,7 +125,7 @@ def built(book: Path, **addresses: str) -> Path:
     return book / "_build" / "html"
 
 
-def built_once(
+def build_site_once(
     tmp_path_factory: pytest.TempPathFactory,
     name: str,
     toc: str = TOC,
@@ -139,10 +139,10 @@ def built_once(
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (book / OUTPUT).exists():
             book.mkdir()
-            built(write(book, toc, pages), **addresses)
+            build_site(write(book, toc, pages), **addresses)
     return book / "_build" / "html"
 
 
 def published_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the book above, whose repository and address are known."""
-    return built_once(tmp_path_factory, "published-book", **PUBLISHED)
+    return build_site_once(tmp_path_factory, "published-book", **PUBLISHED)

@@ -172,7 +172,7 @@ class Visit:
 
 
 @contextmanager
-def opened(
+def open_page(
     browser: Browser, url: str, width: int = WIDE, scheme: str = "light", **options: Any
 ) -> Iterator[tuple]:
     """A page, loaded with an empty cache, and the record of what happens on it."""
@@ -181,7 +181,7 @@ def opened(
         color_scheme=scheme,
         **{"reduced_motion": "reduce"} | options,
     )
-    page, visit = watched(context)
+    page, visit = watch_page(context)
     try:
         page.goto(url)
         if options.get("java_script_enabled", True):
@@ -191,7 +191,7 @@ def opened(
         context.close()
 
 
-def watched(context: BrowserContext) -> tuple[Page, Visit]:
+def watch_page(context: BrowserContext) -> tuple[Page, Visit]:
     """A new page, and the record of what will happen on it."""
     page, visit = context.new_page(), Visit()
     page.add_init_script(REPORT_ERRORS)
@@ -236,9 +236,9 @@ def layout_faults(page: Page, width: int) -> list[str]:
     page.evaluate(UNFOLD)
     found = page.evaluate(FLAT_DOTS)
     for part in ("h1", SEARCH):
-        shown = page.evaluate(VISIBLE, part)
-        if len(shown) != 1:
-            found.append(f"{part}: {shown}")
+        visible = page.evaluate(VISIBLE, part)
+        if len(visible) != 1:
+            found.append(f"{part}: {visible}")
     if page.evaluate("document.documentElement.scrollWidth") > width:
         found.append(f"wider than {width} px: {page.evaluate(OVERFLOW)}")
     if width == NARROW:

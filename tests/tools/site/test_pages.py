@@ -21,7 +21,7 @@ from tests.tools.site.site_checks import (
     axe_findings,
     dead_links,
     layout_faults,
-    opened,
+    open_page,
     packed_load,
     packed_size,
 )
@@ -73,7 +73,7 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     Axe takes longer than all else, so it tests the page without a server only; with `--full` both.
     """
     first, second = JUDGED[::-1] if PAGES.index(name) % 2 else JUDGED
-    with opened(browser, f"{home}{name}.html", *first) as (page, record):
+    with open_page(browser, f"{home}{name}.html", *first) as (page, record):
         loaded = {*record.requests}
         assert 100 < page.locator("*").count() <= MOST["elements"]
         check_view(page, name, *first)
@@ -90,7 +90,7 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     assert requests.count("/terms.js") == bool(links(html))
     assert requests.count("/search/search.js") == (name == "search")
 
-    with opened(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
+    with open_page(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
         check_view(page, name, *second)
         # No rule is missing in the one style sheet.
         prepare(page, site)
@@ -107,7 +107,7 @@ def test_every_page_fits_on_a_phone_and_has_one_heading_without_javascript(brows
     # The usual pages are opened one by one above.
     pages = PAGES if request.config.getoption("--full") else [*{*PAGES} - USUAL, "search"]
     wrong = {}
-    with opened(browser, "about:blank", NARROW, java_script_enabled=False) as (tab, record):
+    with open_page(browser, "about:blank", NARROW, java_script_enabled=False) as (tab, record):
         for name in pages:
             tab.goto((site / f"{name}.html").as_uri())
             tab.evaluate(UNFOLD)
@@ -137,7 +137,7 @@ def test_what_every_page_names_is_its_own_and_light(site, texts):
 def test_terms_have_the_meanings_of_the_glossary_and_pictures_have_their_sizes(
     browser, site, texts
 ):
-    with opened(browser, (site / "chapters" / "notation.html").as_uri()) as (tab, _):
+    with open_page(browser, (site / "chapters" / "notation.html").as_uri()) as (tab, _):
         meanings = tab.evaluate(MEANINGS)
         # A style sheet of another KaTeX version would leave superscripts as large as the line.
         line, superscript = tab.evaluate(
@@ -167,7 +167,7 @@ def test_no_link_of_the_site_is_dead(site):
 
 
 def test_the_front_door_leads_to_the_first_page(browser, home):
-    with opened(browser, "about:blank") as (page, record):
+    with open_page(browser, "about:blank") as (page, record):
         page.goto(home, wait_until="commit")
         page.wait_for_url("**/welcome.html")
         assert record.complaints == []
@@ -197,18 +197,18 @@ def test_each_reference_to_a_formula_has_the_number_of_that_formula(texts):
 
 @pytest.mark.weekly
 def test_a_printed_chapter_is_short(browser, home):
-    with opened(browser, f"{home}chapters/masked-softmax.html") as (page, _):
+    with open_page(browser, f"{home}chapters/masked-softmax.html") as (page, _):
         assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= MOST["sheets"]
 
 
 def test_without_scripts_paper_shows_the_text_alone(browser, home):
-    with opened(browser, f"{home}chapters/masks.html", java_script_enabled=False) as (page, _):
+    with open_page(browser, f"{home}chapters/masks.html", java_script_enabled=False) as (page, _):
         page.emulate_media(media="print")
         around = page.locator(
             ".bd-header, .bd-header-article, .bd-sidebar, .prev-next-area, footer"
         )
-        shown = "all => all.filter(e => e.checkVisibility()).map(e => e.className)"
-        assert around.evaluate_all(shown) == []
+        classes = "all => all.filter(e => e.checkVisibility()).map(e => e.className)"
+        assert around.evaluate_all(classes) == []
 
 
 def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
@@ -217,7 +217,7 @@ def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
         [...document.querySelectorAll('.attnbook-hidden-answer')].at(-1).open,
         document.querySelector('.attnbook-answer:not(.attnbook-hidden-answer)').open]"""
     shut = "document.querySelectorAll('.attnbook-answer:not([open])').length"
-    with opened(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
+    with open_page(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
         picture = page.locator("main img").first  # in the dark, too, it has no pale box
         style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
         assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tools.site.site_checks import MEASURED, opened
+from tests.tools.site.site_checks import MEASURED, open_page
 from tests.tools.site.test_table_of_contents import MOUNTED
 
 TOP = "document.querySelector('#a-leak-and-the-test-that-finds-it').getBoundingClientRect().top"
 
 
 def test_back_restores_the_position_that_was_read(browser, home):
-    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
+    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, record):
         tab.evaluate(
             "document.querySelector('#a-leak-and-the-test-that-finds-it').scrollIntoView()"
         )
@@ -27,7 +27,7 @@ def test_back_restores_the_position_that_was_read(browser, home):
 
 
 def test_from_the_first_key_on_the_reader_scrolls(browser, home):
-    with opened(browser, f"{home}chapters/self-attention.html") as (tab, _):
+    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, _):
         tab.evaluate(
             "document.querySelector('#a-leak-and-the-test-that-finds-it').scrollIntoView()"
         )
@@ -46,7 +46,7 @@ SHOWN = "(section) => section.querySelector('p').checkVisibility({contentVisibil
 
 
 def test_a_link_leads_to_a_section_that_has_no_layout_yet(browser, home):
-    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
+    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, record):
         assert not tab.locator("#practice").evaluate(SHOWN)
         tab.locator("nav.page-toc a[href='#practice']").click()
         tab.wait_for_function("history.scrollRestoration === 'manual'")
@@ -57,7 +57,7 @@ def test_a_link_leads_to_a_section_that_has_no_layout_yet(browser, home):
 
 
 def test_the_height_of_a_page_is_nearly_known_before_its_sections_are_seen(browser, home):
-    with opened(browser, f"{home}chapters/self-attention.html") as (tab, _):
+    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, _):
         tab.wait_for_function(MEASURED)
         before = tab.evaluate("document.body.scrollHeight")
         tab.add_style_tag(content="section { content-visibility: visible !important }")

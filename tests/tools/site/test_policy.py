@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook import figures
-from tests.tools.site.site_checks import UNFOLD, opened
+from tests.tools.site.site_checks import UNFOLD, open_page
 from tools import ROOT
 from tools.book.server import QuietHandler
 
@@ -60,7 +60,7 @@ def test_no_figure_breaks_the_policy_and_each_is_alive(browser, site, strict, ch
     path = f"chapters/{chapter}.html"
     views = (site / path).read_text("utf-8").count("data-attnbook-view")
     assert views
-    with opened(browser, strict + path) as (tab, record):
+    with open_page(browser, strict + path) as (tab, record):
         tab.evaluate(UNFOLD)
         alive = tab.locator("[data-attnbook-view] figure[data-attnbook-figure]")
         expect(alive).to_have_count(views)
@@ -82,7 +82,7 @@ def test_no_figure_breaks_the_policy_and_each_is_alive(browser, site, strict, ch
 
 
 def test_the_search_page_does_not_break_the_policy(browser, strict):
-    with opened(browser, f"{strict}search.html?q=softmax") as (tab, record):
+    with open_page(browser, f"{strict}search.html?q=softmax") as (tab, record):
         tab.locator("#search-results li p.context").first.wait_for()
         assert record.complaints + record.failures == []
 

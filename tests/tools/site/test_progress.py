@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.tools.site import progress_book
 from tests.tools.site.publish.test_publishing import check_pages_without_addresses
-from tests.tools.site.site_checks import JUDGED, WIDE, axe_findings, change_view, opened
+from tests.tools.site.site_checks import JUDGED, WIDE, axe_findings, change_view, open_page
 
 MINUTES = '</h1>\n<p class="attnbook-minutes" data-core="3"></p>'
 HIDE = """state => {
@@ -28,12 +28,12 @@ FULL = """() => {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    built = tmp_path_factory.mktemp("progress") / "html"
-    shutil.copytree(progress_book.built(tmp_path_factory), built)
-    second = built / "chapters" / "second.html"
+    folder = tmp_path_factory.mktemp("progress") / "html"
+    shutil.copytree(progress_book.build_site(tmp_path_factory), folder)
+    second = folder / "chapters" / "second.html"
     timed = second.read_text("utf-8").replace("</h1>", MINUTES, 1)
     second.with_stem("timed").write_text(timed, "utf-8")
-    return built
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +91,12 @@ def test_a_core_whose_end_was_not_in_sight_is_not_read(timed):
 
 
 def test_without_javascript_the_path_is_an_ordered_list_of_links(browser, home):
-    with opened(browser, f"{home}first.html", java_script_enabled=False) as (tab, _):
+    with open_page(browser, f"{home}first.html", java_script_enabled=False) as (tab, _):
         links = tab.locator("ol li a")
         assert links.all_inner_texts() == ["First", "Second"]
         links.last.click()
         expect(tab.get_by_role("heading", level=1)).to_contain_text("Second")
-    with opened(browser, f"{home}your-progress.html", java_script_enabled=False) as (tab, _):
+    with open_page(browser, f"{home}your-progress.html", java_script_enabled=False) as (tab, _):
         expect(tab.get_by_text("the book stores nothing")).to_be_visible()
         links = tab.locator("article ul").filter(has_text="Third").get_by_role("link")
         assert links.all_inner_texts() == ["Third"]
@@ -122,7 +122,7 @@ def test_progress_is_legible_and_accessible(browser, home, save_picture):
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
             save_picture(tab, f"progress-{name}-{width}-{scheme}")
 
-    with opened(browser, f"{home}second.html") as (tab, record):
+    with open_page(browser, f"{home}second.html") as (tab, record):
         tab.locator(".option", has_text="four").click()
         tab.evaluate(
             "attnbookProgress.write(document.querySelector('[data-attnbook-item^=task]')"
@@ -150,7 +150,7 @@ def test_progress_is_legible_and_accessible(browser, home, save_picture):
 
 
 def test_a_file_is_saved(browser, home):
-    with opened(browser, f"{home}your-progress.html", accept_downloads=True) as (tab, _):
+    with open_page(browser, f"{home}your-progress.html", accept_downloads=True) as (tab, _):
         tab.evaluate("attnbookProgress.write('read/second/-', '1')")
         with tab.expect_download() as saving:
             tab.get_by_role("button", name="Save to a file").click()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.tools.site.site_checks import NARROW, opened
+from tests.tools.site.site_checks import NARROW, open_page
 
 # At each stop of a scroll down and up again: what stays marked other than the last heading above
 # the line.
@@ -35,7 +35,7 @@ MOUNTED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
 
 
 def test_the_section_whose_heading_is_the_last_above_the_line_is_marked(browser, home):
-    with opened(browser, f"{home}chapters/self-attention.html") as (tab, record):
+    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, record):
         tab.locator("nav.page-toc a.nav-link").first.click()
         tab.wait_for_function("document.querySelector('nav.page-toc a.active')")
         stops, mistakes = tab.evaluate(MISTAKES)
@@ -46,7 +46,7 @@ def test_the_section_whose_heading_is_the_last_above_the_line_is_marked(browser,
 
 def test_a_link_in_the_drawer_closes_it_and_a_button_can_be_clicked_through_a_label(browser, home):
     url = f"{home}chapters/self-attention.html"
-    with opened(browser, url, NARROW, has_touch=True) as (tab, record):
+    with open_page(browser, url, NARROW, has_touch=True) as (tab, record):
         tab.locator(".secondary-toggle").click()
         tab.locator("dialog[open] a", has_text="One word at a time").tap()
         tab.locator("dialog[open]").wait_for(state="detached")

@@ -18,7 +18,7 @@ from sphinx.util import logging
 from sphinx_design.shared import create_component, is_component
 
 from tools import BUDGETS
-from tools.book.cells import PREDICT, Answer, answers, cell_of, unanswered
+from tools.book.cells import PREDICT, Answer, answers, cell_of, list_unanswered
 from tools.book.notebooks import read
 from tools.site import TEXT
 from tools.site.page_tree import cells, nb_elements, start_of_question, tags_of
@@ -99,7 +99,7 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
         chapter = read(path)
         hide_questions_code(tree)
         found = list(answers(chapter))
-        for cell in unanswered(chapter):
+        for cell in list_unanswered(chapter):
             logger.warning("cell %s asks, and no cell after it answers", cell, location=page)
         if sum(answer.hidden for answer in found) > (most := BUDGETS["page"]["hidden_answers"]):
             logger.warning("a page has at most %s hidden answers", most, location=page)

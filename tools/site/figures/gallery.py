@@ -39,11 +39,11 @@ def states(book: Path, kinds: list[str]) -> Iterator[tuple[str, dict[str, Any]]]
     """The figures of a built book that the page shows: a name and the traits of each."""
     for page in sorted((book / "chapters").glob("*.html")):
         found = STATE.search(page.read_text("utf-8"))
-        shown: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for name, state in json.loads(found[1]).items() if found else ():
             kind = state["kind"]
-            shown[kind] = shown.get(kind, 0) + 1
-            if shown[kind] <= MOST.get(kind, 99) and (not kinds or kind in kinds):
+            counts[kind] = counts.get(kind, 0) + 1
+            if counts[kind] <= MOST.get(kind, 99) and (not kinds or kind in kinds):
                 yield f"{page.stem}/{name}", state
 
 
@@ -52,27 +52,27 @@ def gallery(book: Path, kinds: list[str]) -> str:
     modules = {
         kind: {"esm": str(each._esm), "css": str(each._css)} for kind, each in classes().items()
     }
-    shown = {
+    traits = {
         name: state | {"module": name_of(modules[state["kind"]])}
         for name, state in states(book, kinds)
     }
-    if not shown:
+    if not traits:
         raise SystemExit(f"no figure of {', '.join(kinds) or 'any kind'} in {book}; run make book")
     views = "".join(
         f'<h2 id="{name.replace("/", "-")}">{name} ({state["kind"]})</h2>'
         f'<div class="attnbook-view" data-attnbook-view="{name}" '
         f'data-attnbook-kind="{state["kind"]}"></div>'
-        for name, state in shown.items()
+        for name, state in traits.items()
     )
-    data = json.dumps(shown).replace("<", r"\u003c")
-    used = {state["module"]: modules[state["kind"]] for state in shown.values()}
+    data = json.dumps(traits).replace("<", r"\u003c")
+    used = {state["module"]: modules[state["kind"]] for state in traits.values()}
     registered = "".join(registration(*each) for each in used.items()).replace("</", r"<\/")
     host = minify([("js", read_script(HOST))])[0]
     scripts = (
         f'<script class="attnbook-state" type="application/json">{data}</script>'
         f"<script>{registered}</script><script>{host}</script>"
     )
-    pages = {name.partition("/")[0] for name in shown}
+    pages = {name.partition("/")[0] for name in traits}
     texts = [(book / "chapters" / f"{page}.html").read_text("utf-8") for page in sorted(pages)]
     late = "".join(dict.fromkeys(script for text in texts for script in LATE.findall(text)))
     shell = texts[0]

@@ -34,9 +34,9 @@ def packers() -> dict[str, Callable[[], dict[str, Any]]]:
     from attnbook.practice import recognition  # noqa: PLC0415
 
     return {
-        **{name: partial(decoders.packed, name) for name in transformer.BOOK},
+        **{name: partial(decoders.pack_model, name) for name in transformer.BOOK},
         "recognition": lambda: {name: recognition.data_of(name) for name in recognition.SAMPLES},
-        **{name: partial(translators.packed, name) for name in translator.BOOK},
+        **{name: partial(translators.pack_model, name) for name in translator.BOOK},
     }
 
 
@@ -52,8 +52,8 @@ def bundle(folder: Path) -> None:
 
 def registration(name: str, model: dict[str, Any]) -> str:
     """A classic script, which `file://` allows, that passes a model's weights to the figures."""
-    packed = json.dumps(model, separators=(",", ":"))
-    return f"(window.attnbookLate ??= {{}})[{json.dumps(name)}] = {packed};\n"
+    text = json.dumps(model, separators=(",", ":"))
+    return f"(window.attnbookLate ??= {{}})[{json.dumps(name)}] = {text};\n"
 
 
 def write_models(folder: Path, names: Iterable[str]) -> None:

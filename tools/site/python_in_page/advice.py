@@ -130,38 +130,38 @@ class Scan:
     """Code without its strings and comments, and what is not closed in it.
 
     `lines` are the code's lines with every string as `""`. `depths` is the number of brackets open
-    where each line begins. `opened` are the brackets that are never closed, `closed` those that
-    were never opened, `unended` the strings without an end: each with its line.
+    where each line begins. `open_brackets` are never closed, `extra_brackets` never opened, and
+    `open_strings` have no end: each with its line.
     """
 
     def __init__(self, code: str) -> None:
         self.lines: list[str] = []
         self.depths: list[int] = []
-        self.opened: list[tuple[str, int]] = []
-        self.closed: list[tuple[str, int]] = []
-        self.unended: list[int] = []
+        self.open_brackets: list[tuple[str, int]] = []
+        self.extra_brackets: list[tuple[str, int]] = []
+        self.open_strings: list[int] = []
         quote = ""  # of a string that goes on over several lines
         for text in code.split("\n"):
-            self.depths.append(len(self.opened))
+            self.depths.append(len(self.open_brackets))
             outside, quote = without_strings(text, quote)
             for letter in outside:
                 self._bracket(letter)
             self.lines.append(outside)
             if len(quote) == 1:
-                self.unended.append(len(self.lines))
+                self.open_strings.append(len(self.lines))
                 quote = ""
         if quote:
-            self.unended.append(len(self.lines))
+            self.open_strings.append(len(self.lines))
 
     def _bracket(self, letter: str) -> None:
         number = len(self.lines) + 1
         if letter in "([{":
-            self.opened.append((letter, number))
+            self.open_brackets.append((letter, number))
         elif letter in PAIRS:
-            if self.opened and self.opened[-1][0] == PAIRS[letter]:
-                self.opened.pop()
+            if self.open_brackets and self.open_brackets[-1][0] == PAIRS[letter]:
+                self.open_brackets.pop()
             else:
-                self.closed.append((letter, number))
+                self.extra_brackets.append((letter, number))
 
 
 def without_strings(text: str, quote: str) -> "tuple[str, str]":
@@ -217,14 +217,14 @@ def about_syntax(code: str, line: int, message: str) -> str:
 
 def about_unclosed(scan: Scan, line: int) -> str:
     """Advice about a string or a bracket that is not closed."""
-    if line in scan.unended:
+    if line in scan.open_strings:
         return TEXT("open_string")
-    for letter, number in scan.opened:
+    for letter, number in scan.open_brackets:
         if number == line:
             return TEXT("open_bracket", bracket=letter)
         if number < line:
             return TEXT("open_bracket_above", bracket=letter, line=number)
-    for letter, number in scan.closed:
+    for letter, number in scan.extra_brackets:
         if number == line:
             return TEXT("wrong_bracket", bracket=letter)
     return ""

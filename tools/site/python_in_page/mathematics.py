@@ -86,10 +86,10 @@ def fsum(numbers: "Iterable[float]") -> float:
                 partials.append(rest)
         partials.append(now)
         parts = partials
-    return _rounded(parts)
+    return _round_sum(parts)
 
 
-def _rounded(parts: "list[float]") -> float:
+def _round_sum(parts: "list[float]") -> float:
     """The sum of parts that do not overlap, smallest first; a tie goes by the part below it."""
     if not parts:
         return 0.0

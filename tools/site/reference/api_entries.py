@@ -70,12 +70,12 @@ def axes(names: str) -> str:
     if lengths := LENGTHS.fullmatch(names):
         one, other = f"({lengths[1]},)", f"({lengths[1]}, {lengths[2]})"
         return TEXT("one_of_axes", one=one, other=other)
-    shown = [
+    texts = [
         name.replace("...", "…").replace("_", "any") if name in ("...", "_") else name
         for name in names.split()
     ]
-    shown = [TEXT("or_one", axis=name[1:]) if name.startswith("#") else name for name in shown]
-    return f"({', '.join(shown)}{',' * (len(shown) == 1)})"
+    texts = [TEXT("or_one", axis=name[1:]) if name.startswith("#") else name for name in texts]
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
 
 
 def shapes_in(argument: str, annotation: object) -> Iterator[Row]:
@@ -113,8 +113,8 @@ def table(rows: list[Row]) -> list[str]:
     tensor, axis, dtype = TEXT("tensor_column"), TEXT("axes_column"), TEXT("type_column")
     lines += [f"   * - {tensor}", f"     - {axis}", f"     - {dtype}"]
     for argument, names, dtype in rows:
-        shown = f"``{argument}``" if argument else TEXT("returned")
-        lines += [f"   * - {shown}", f"     - ``{names}``", f"     - {dtype}"]
+        text = f"``{argument}``" if argument else TEXT("returned")
+        lines += [f"   * - {text}", f"     - ``{names}``", f"     - {dtype}"]
     return [*lines, ""]
 
 

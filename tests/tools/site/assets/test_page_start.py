@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tools.site.site_checks import opened
+from tests.tools.site.site_checks import open_page
 
 # Those that others need come first.
 LATE = """['[data-needed]', ':not([data-needed])'].flatMap(kind =>
@@ -21,7 +21,7 @@ TIMES = """['error', 'load'].forEach(kind => document.addEventListener(kind, ({t
 def test_colors_and_figures_do_not_wait_for_the_scripts_of_the_theme(
     browser, home, scheme, mode, theme
 ):
-    with opened(browser, "about:blank", scheme=scheme) as (page, record):
+    with open_page(browser, "about:blank", scheme=scheme) as (page, record):
         if mode:
             stored = ("mode", "theme")
             script = "".join(f"localStorage.setItem('{key}', '{mode}');" for key in stored)
@@ -37,7 +37,7 @@ def test_colors_and_figures_do_not_wait_for_the_scripts_of_the_theme(
 
 
 def test_late_scripts_come_in_their_order_at_the_first_sign_of_a_reader(browser, home):
-    with opened(browser, "about:blank") as (page, record):
+    with open_page(browser, "about:blank") as (page, record):
         page.goto(f"{home}chapters/welcome.html")
         late = page.evaluate(LATE)
         assert len(late) > 6
@@ -51,7 +51,7 @@ def test_late_scripts_come_in_their_order_at_the_first_sign_of_a_reader(browser,
 
 
 def test_scripts_wait_if_one_that_they_need_does_not_arrive(browser, home):
-    with opened(browser, "about:blank") as (page, record):
+    with open_page(browser, "about:blank") as (page, record):
         page.add_init_script(TIMES)
         page.route("**/doctools.js*", lambda route: route.abort())
         page.goto(f"{home}chapters/welcome.html")
@@ -64,19 +64,19 @@ def test_scripts_wait_if_one_that_they_need_does_not_arrive(browser, home):
 
 
 def test_a_click_that_is_the_first_sign_is_not_lost(browser, home):
-    with opened(browser, "about:blank") as (page, _):
+    with open_page(browser, "about:blank") as (page, _):
         page.goto(f"{home}chapters/welcome.html")
         page.evaluate("document.querySelector('.theme-switch-button').click()")
         page.wait_for_function("document.documentElement.dataset.mode !== 'auto'")
 
 
 def test_the_sidebar_shows_the_page_before_the_theme_starts(browser, home):
-    with opened(browser, "about:blank") as (page, _):
+    with open_page(browser, "about:blank") as (page, _):
         page.goto(f"{home}chapters/your-progress.html")
-        shown = "document.querySelector('div.bd-sidebar').scrollTop"
-        assert page.evaluate(shown) > 0
+        scroll = "document.querySelector('div.bd-sidebar').scrollTop"
+        assert page.evaluate(scroll) > 0
         page.evaluate("document.querySelector('div.bd-sidebar').scrollBy(0, -64)")  # as fonts do
-        first = page.evaluate(shown)
+        first = page.evaluate(scroll)
         page.mouse.move(300, 300)
         page.wait_for_function("'bootstrap' in window")
-        assert page.evaluate(shown) == first
+        assert page.evaluate(scroll) == first

@@ -8,7 +8,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
-from tests.tools.site.site_checks import MEASURED, NARROW, UNFOLD, WIDE, opened, packed_size
+from tests.tools.site.site_checks import MEASURED, NARROW, UNFOLD, WIDE, open_page, packed_size
 from tools import BUDGETS
 from tools.site.assets.styles import BUNDLE
 
@@ -23,7 +23,7 @@ def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser
     assert (
         10_000 < packed_size(site / "_static" / BUNDLE) < BUDGETS["kilobytes"]["style_sheet"] * 1000
     )
-    with opened(browser, home + CHAPTER, NARROW) as (tab, _):
+    with open_page(browser, home + CHAPTER, NARROW) as (tab, _):
         prepare(tab, site)
         assert tab.evaluate(MATCHING) == []
         buttons = tab.locator(BUTTONS).all()
@@ -51,7 +51,7 @@ ADD = """() => {
 
 
 def test_the_keyboard_reaches_code_that_scrolls_also_if_a_figure_adds_or_changes_it(browser, home):
-    with opened(browser, home + CHAPTER, WIDE) as (tab, _):
+    with open_page(browser, home + CHAPTER, WIDE) as (tab, _):
         tab.wait_for_function(MEASURED)
         tab.evaluate(ADD)
         tab.locator("#added[tabindex='0']").wait_for()
@@ -60,7 +60,7 @@ def test_the_keyboard_reaches_code_that_scrolls_also_if_a_figure_adds_or_changes
 
 
 def test_nothing_under_the_pointer_lacks_a_rule(browser, site, home):
-    with opened(browser, home + CHAPTER, WIDE, "dark") as (tab, _):
+    with open_page(browser, home + CHAPTER, WIDE, "dark") as (tab, _):
         prepare(tab, site)
         tab.locator("div.highlight:visible").first.hover()
         tab.locator("button.copybtn:visible").first.click()
@@ -75,7 +75,7 @@ def test_nothing_under_the_pointer_lacks_a_rule(browser, site, home):
 
 
 def test_no_hit_of_a_search_lacks_a_rule_and_one_that_is_missing_is_noticed(browser, site, home):
-    with opened(browser, f"{home}search.html?q=softmax") as (tab, _):
+    with open_page(browser, f"{home}search.html?q=softmax") as (tab, _):
         tab.locator("#search-results li p.context").first.wait_for()
         prepare(tab, site)
         assert tab.evaluate(MATCHING) == []

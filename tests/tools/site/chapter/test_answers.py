@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import choice, numbers
 from tests.tools.site.live_pages import book, cell, page, printed, view
-from tests.tools.site.site_checks import opened
+from tests.tools.site.site_checks import open_page
 from tools.site.chapter import answers
 from tools.site.figures import live
 
@@ -67,7 +67,7 @@ def whole():
     )
 
 
-def pages():
+def lessons():
     ask = choice()
     hidden = [part for _ in range(4) for part in (asking(ask, "a", "hidden-answer"), result("r"))]
     heading = words("## Next\n\nText.", "answer")
@@ -80,8 +80,8 @@ def pages():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    return book(tmp_path_factory.mktemp("answers"), **pages()).build(live, answers, **SETTINGS)
+def pages(tmp_path_factory):
+    return book(tmp_path_factory.mktemp("answers"), **lessons()).build(live, answers, **SETTINGS)
 
 
 def folds(html: str) -> list[str]:
@@ -92,8 +92,8 @@ def folds(html: str) -> list[str]:
 # Pages
 
 
-def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
-    one, two, hint, why, worked = folds(built.read())
+def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(pages):
+    one, two, hint, why, worked = folds(pages.read())
     assert "words-of-one" in one
     assert "result-of-one" in one
     assert "Between" not in one + two
@@ -103,9 +103,9 @@ def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
     assert ("Look again" in hint, "Because" in why) == (True, True)
     assert "worked-answer" in worked
     assert "The end." not in worked
-    assert all(" open" not in fold.split(">")[0] for fold in folds(built.read()))
+    assert all(" open" not in fold.split(">")[0] for fold in folds(pages.read()))
     # A prediction is one card with its question and its answer.
-    cards = BeautifulSoup(built.read(), "html.parser").find_all(class_="attnbook-card")
+    cards = BeautifulSoup(pages.read(), "html.parser").find_all(class_="attnbook-card")
     expected = [("Predict. Which?", "words-of-one"), ("Predict. How much?", "result-of-two")]
     for card, (question, answer) in zip(cards, expected, strict=True):
         first, cell, last = card.find_all(recursive=False)
@@ -114,8 +114,8 @@ def test_each_answer_is_in_one_closed_fold_and_nothing_else_is(built):
         assert answer in last.get_text()
 
 
-def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(built):
-    html = built.read()
+def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(pages):
+    html = pages.read()
     for fold in folds(html):
         html = html.replace(fold, "")
     visible = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
@@ -124,9 +124,9 @@ def test_no_answer_and_no_code_of_a_prediction_is_outside_the_folds(built):
     assert "<p>(1, 5, 3)</p>" in visible  # among the options, until the figure is alive
 
 
-def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_raise_warnings(built):
-    lines = built.warnings.splitlines()
-    found = {name: "\n".join(line for line in lines if f"/{name}." in line) for name in pages()}
+def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_raise_warnings(pages):
+    lines = pages.warnings.splitlines()
+    found = {name: "\n".join(line for line in lines if f"/{name}." in line) for name in lessons()}
     assert "cell 1 asks, and no cell after it answers" in found["unanswered"]
     assert "a page has at most 3 hidden answers" in found["unanswered"]
     assert "the answer from cell 2 on has a heading" in found["heading"]
@@ -137,13 +137,13 @@ def test_a_missing_answer_a_fourth_hidden_answer_and_a_heading_in_an_answer_rais
 
 
 @pytest.fixture
-def show(browser, built):
+def show(browser, pages):
     """A function that opens the page."""
 
     @contextmanager
     def go(name: str = "index", *, anchor: str = "", **options):
-        url = (built.html / f"{name}.html").as_uri()
-        with opened(browser, url + anchor, **options) as (tab, record):
+        url = (pages.html / f"{name}.html").as_uri()
+        with open_page(browser, url + anchor, **options) as (tab, record):
             yield tab, tab.locator("details")
             assert record.complaints + record.failures == []
 
@@ -206,9 +206,9 @@ def test_a_link_from_elsewhere_and_a_search_for_a_text_open_what_they_lead_into(
         expect(folds.nth(1)).to_have_attribute("open", "")
 
 
-def test_a_figure_that_could_not_start_opens_its_hidden_answer(built, show):
-    text = built.read().replace("attnbook-state", "attnbook-lost")
-    (built.html / "lost.html").write_text(text, "utf-8")
+def test_a_figure_that_could_not_start_opens_its_hidden_answer(pages, show):
+    text = pages.read().replace("attnbook-state", "attnbook-lost")
+    (pages.html / "lost.html").write_text(text, "utf-8")
     with show(name="lost") as (tab, folds):
         expect(tab.get_by_text("This figure could not start").first).to_be_visible()
         folds.nth(1).locator("summary").click()

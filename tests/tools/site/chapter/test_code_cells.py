@@ -17,7 +17,7 @@ SETTINGS = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     cells = [
         cell(printed("drawn"), tags=("setup",), source="draw()"),
         cell(printed("✗ refused"), tags=("to-write",), source="check(mine)"),
@@ -30,8 +30,8 @@ def built(tmp_path_factory):
     return built_book
 
 
-def test_set_up_is_collapsed_and_its_output_is_not(built):
-    html = BeautifulSoup(built.read(), "html.parser")
+def test_set_up_is_collapsed_and_its_output_is_not(pages):
+    html = BeautifulSoup(pages.read(), "html.parser")
     (fold,) = html.find_all("details")
     assert not fold.has_attr("open")
     assert fold.summary.get_text() == "Show the set-up"
@@ -40,11 +40,11 @@ def test_set_up_is_collapsed_and_its_output_is_not(built):
     assert "drawn" in html.get_text()
 
 
-def test_a_cell_to_write_says_that_it_was_not_run_and_no_search_finds_its_verdict(built):
-    _, to_write, plain = BeautifulSoup(built.read(), "html.parser").find_all(class_="cell")
+def test_a_cell_to_write_says_that_it_was_not_run_and_no_search_finds_its_verdict(pages):
+    _, to_write, plain = BeautifulSoup(pages.read(), "html.parser").find_all(class_="cell")
     assert to_write.find(class_="cell_output").get_text().strip() == "Not run yet"
     assert "check(mine)" in to_write.get_text()
     assert plain.find(class_="cell_output").get_text().strip() == "plain"
-    assert "refused" not in built.read()
-    index = (built.html / "searchindex.js").read_text("utf-8")
+    assert "refused" not in pages.read()
+    index = (pages.html / "searchindex.js").read_text("utf-8")
     assert ("plain" in index, "refus" in index) == (True, False)

@@ -10,20 +10,20 @@ from playwright.sync_api import expect
 
 from attnbook.practice.registry import find_list_task
 from tests.tools.site.published_book import CELLS, OUTPUT, TASK, published_site
-from tests.tools.site.site_checks import JUDGED, change_view, opened
+from tests.tools.site.site_checks import JUDGED, change_view, open_page
 from tools.site.chapter.deeper import core_problems
 from tools.site.chapter.minutes import SECONDS, Parts
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def pages(tmp_path_factory):
     """The site of a book with divided chapters, and what its build printed."""
     site = published_site(tmp_path_factory)
     return site, (site.parents[1] / OUTPUT).read_text("utf-8")
 
 
-def read(built, name):
-    return (built[0] / "chapters" / f"{name}.html").read_text("utf-8")
+def read(pages, name):
+    return (pages[0] / "chapters" / f"{name}.html").read_text("utf-8")
 
 
 def times(html):
@@ -35,29 +35,29 @@ def times(html):
 # Minutes
 
 
-def test_words_are_counted_as_by_hand_and_times_are_added(built):
+def test_words_are_counted_as_by_hand_and_times_are_added(pages):
     task = find_list_task(TASK)
     task_words = [
         word for word in f"{task.full_statement} {task.starter}".split() if re.search(r"\w", word)
     ]
     words = sum(count for _, count in CELLS) + len(task_words)
-    (row,) = re.findall(r"^divided +(.*)$", built[1], re.MULTILINE)
+    (row,) = re.findall(r"^divided +(.*)$", pages[1], re.MULTILINE)
     assert row.split()[:2] == [str(words), "900"]
 
     seconds_of_words = words * SECONDS["word"]
     seconds_of_tasks = SECONDS["prediction"] + SECONDS["editor"] + SECONDS["figure"]
     practice = SECONDS["question"] + 2 * SECONDS["code"]  # one of them above the practice
     minutes = [round((seconds_of_words + seconds_of_tasks) / 60), 1, round(practice / 60)]
-    assert times(read(built, "divided"))[0] == minutes
+    assert times(read(pages, "divided"))[0] == minutes
     assert row.split()[4:] == [str(number) for number in minutes]
 
 
-def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divider(built):
-    (core, deeper, practice), text = times(read(built, "divided"))
+def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divider(pages):
+    (core, deeper, practice), text = times(read(pages, "divided"))
     assert text == f"Core {core} min · Deeper {deeper} min · Practice {practice} min"
-    assert times(read(built, "plain"))[1] == "Reading 1 min · Practice 6 min"
-    assert "attnbook-minutes" not in read(built, "welcome")
-    html = read(built, "divided").partition("<article")[2].partition("</article>")[0]
+    assert times(read(pages, "plain"))[1] == "Reading 1 min · Practice 6 min"
+    assert "attnbook-minutes" not in read(pages, "welcome")
+    html = read(pages, "divided").partition("<article")[2].partition("</article>")[0]
     pattern = r"<h([23])>([^<]*).*?</h\1>\s*(?:<p class=\"attnbook-section-minutes\">(.*?)</p>)?"
     found = {title: time for _, title, time in re.findall(pattern, html)}
     assert found == {
@@ -70,12 +70,12 @@ def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divid
     }
 
 
-def test_the_sidebar_shows_minutes_of_the_core_on_the_path_and_of_all_else_elsewhere(built):
+def test_the_sidebar_shows_minutes_of_the_core_on_the_path_and_of_all_else_elsewhere(pages):
     for page in ("divided", "welcome"):
         entries = re.findall(
-            r"toctree-l1.*?<a[^>]*>(.*?)(?: <small>(.*?)</small>)?</a>", read(built, page)
+            r"toctree-l1.*?<a[^>]*>(.*?)(?: <small>(.*?)</small>)?</a>", read(pages, page)
         )
-        core = times(read(built, "divided"))[0][0]
+        core = times(read(pages, "divided"))[0][0]
         assert dict(entries) == {
             "Divided": f"{core} min",
             "Last": "1 min",
@@ -87,8 +87,8 @@ def test_the_sidebar_shows_minutes_of_the_core_on_the_path_and_of_all_else_elsew
 # The divider
 
 
-def test_the_divider_is_between_two_sections_and_leads_on_and_no_search_finds_it(built):
-    before, after = read(built, "divided").split('<div class="attnbook-divider"')
+def test_the_divider_is_between_two_sections_and_leads_on_and_no_search_finds_it(pages):
+    before, after = read(pages, "divided").split('<div class="attnbook-divider"')
     assert before.count("<section") - before.count("</section>") == 1
     assert [*re.findall(r"<h\d>([^<]*)", before)][-1] == "Inside"
     assert after.partition("</div>")[2].lstrip().startswith('<section id="why">')
@@ -98,20 +98,20 @@ def test_the_divider_is_between_two_sections_and_leads_on_and_no_search_finds_it
         ("last", "welcome.html", "Back to Welcome"),
         ("outside", "plain.html", "Next: Plain &amp; “simple”"),
     ):
-        html = read(built, page).partition('<div class="attnbook-divider"')[2]
+        html = read(pages, page).partition('<div class="attnbook-divider"')[2]
         divider = html.partition("</div>")[0]
         assert f'href="{address}">{text}</a>' in divider
         assert "You can stop here.</strong> Below: why and how, 1 minute." in divider
     # The search finds no minutes and no divider.
-    text = "".join(part.read_text("utf-8") for part in (built[0] / "search").glob("*-*.js"))
+    text = "".join(part.read_text("utf-8") for part in (pages[0] / "search").glob("*-*.js"))
     assert "because" in text.lower()
     assert [each for each in ("stop here", '"min"', "min:") if each in text] == []
 
 
 @pytest.mark.parametrize("script", [True, False])
-def test_no_reader_can_miss_the_divider(browser, built, script):
-    url = (built[0] / "chapters" / "divided.html").as_uri()
-    with opened(browser, url, java_script_enabled=script) as (tab, record):
+def test_no_reader_can_miss_the_divider(browser, pages, script):
+    url = (pages[0] / "chapters" / "divided.html").as_uri()
+    with open_page(browser, url, java_script_enabled=script) as (tab, record):
         divider = tab.get_by_role("region", name="End of the core")
         link = divider.get_by_role("link", name="Next on the short path: Last")
         for width, scheme in JUDGED:

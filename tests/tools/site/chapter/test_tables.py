@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tools.site.site_checks import NARROW, WIDE, change_view, opened
+from tests.tools.site.site_checks import NARROW, WIDE, change_view, open_page
 from tools.site.chapter.tables import break_names
 from tools.site.search.parts import text_by_id
 
@@ -17,7 +17,7 @@ FITS = """() => [...document.querySelectorAll('table.attnbook-stacked')]
 
 
 def test_on_a_phone_each_cell_of_a_wide_table_is_a_line_that_names_its_column(browser, home):
-    with opened(browser, f"{home}chapters/mask-table.html") as (page, _):
+    with open_page(browser, f"{home}chapters/mask-table.html") as (page, _):
         table = page.locator("table.attnbook-stacked").first
         heads = table.locator("thead :is(th, td)").all_text_contents()  # the first may name nothing
         for width in (WIDE, NARROW):

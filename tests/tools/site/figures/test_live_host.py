@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.tools.site.live_pages import Book, book, cell, figure, page, printed, view
-from tests.tools.site.site_checks import opened
+from tests.tools.site.site_checks import open_page
 from tools.chromium import launch
 
 STOPPED = "This figure could not start:"
@@ -99,9 +99,9 @@ def whole(tmp_path_factory) -> Book:
         "in turn": page_of(*(figure(size, _esm=IN_TURN) for size in range(5))),
         "noting": page_of(*noted),
     }
-    built = book(tmp_path_factory.mktemp("live"), **pages).build()
-    assert built.warnings == ""
-    return built
+    live_book = book(tmp_path_factory.mktemp("live"), **pages).build()
+    assert live_book.warnings == ""
+    return live_book
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def show(browser, home):
 
     @contextmanager
     def go(name: str = "two", *, url: str = "", silent: bool = True, **options):
-        with opened(browser, url or f"{home}{name}.html", **options) as (tab, record):
+        with open_page(browser, url or f"{home}{name}.html", **options) as (tab, record):
             yield tab, record
             assert not silent or record.complaints + record.failures == []
 

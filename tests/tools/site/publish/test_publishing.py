@@ -19,7 +19,7 @@ from tests.tools.site.published_book import (
     SITE,
     TITLE,
     build,
-    built,
+    build_site,
     published_site,
     write,
 )
@@ -29,7 +29,7 @@ from tests.tools.site.site_checks import (
     axe_findings,
     change_view,
     layout_faults,
-    opened,
+    open_page,
 )
 from tools.repository_address import colab_address, site_address
 from tools.site.publish.cards import HEIGHT, WIDTH, write_card
@@ -188,7 +188,7 @@ def address(serve, published, tmp_path_factory):
 def test_a_published_page_is_quiet_and_accessible_and_its_buttons_are_within_the_window(
     browser, address
 ):
-    with opened(browser, f"{address}chapters/plain.html", *JUDGED[0]) as (page, record):
+    with open_page(browser, f"{address}chapters/plain.html", *JUDGED[0]) as (page, record):
         for width, scheme in JUDGED:
             change_view(page, width, scheme)
             check_buttons(page, width)
@@ -220,7 +220,7 @@ def check_buttons(page, width):
 
 @pytest.mark.slow
 def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address):
-    with opened(browser, address + LOST, *JUDGED[0]) as (page, record):
+    with open_page(browser, address + LOST, *JUDGED[0]) as (page, record):
         check_page(page, WIDE)
         page.get_by_role("link", name="the first page").click()
         page.wait_for_url("**/a-fork/chapters/welcome.html")
@@ -240,7 +240,7 @@ def test_a_lost_reader_finds_the_first_page_and_can_search(browser, address):
 @pytest.mark.weekly
 def test_a_later_build_keeps_the_sitemap_and_one_without_addresses_leaves_none(tmp_path):
     book = write(tmp_path)
-    site = built(book, **PUBLISHED)
+    site = build_site(book, **PUBLISHED)
 
     def files():
         return {str(path.relative_to(site)) for path in site.rglob("*") if path.is_file()}
@@ -248,13 +248,13 @@ def test_a_later_build_keeps_the_sitemap_and_one_without_addresses_leaves_none(t
     sitemap_text, before = read(site, "sitemap.xml"), files()
     with (book / "chapters" / "last.md").open("a") as page:
         page.write("\nMore.\n")
-    built(book, **PUBLISHED)
+    build_site(book, **PUBLISHED)
     assert read(site, "sitemap.xml") == sitemap_text
     status, output = build(book, BOOK_SITE="ftp://example.org/")
     assert status != 0
     assert "BOOK_SITE must be an address like" in output
     assert "Traceback" not in output
-    built(book)
+    build_site(book)
     gone = before - files()
     assert {"404.html", "robots.txt", "sitemap.xml"} < gone
     assert all(name.startswith("_static/cards/") for name in gone if "/" in name)

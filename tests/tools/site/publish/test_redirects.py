@@ -10,7 +10,7 @@ from html import unescape
 import pytest
 from playwright.sync_api import expect
 
-from tests.tools.site.site_checks import opened
+from tests.tools.site.site_checks import open_page
 from tools import ROOT
 from tools.site.publish.redirects import FILE, NAMES, address, script
 from tools.site.reference.api import rooms
@@ -51,7 +51,7 @@ def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, req
     # The script is the same on all pages, so that of each page the first address is enough.
     first_of_pages = {old.partition("#")[0]: old for old in reversed(MOVED)}
     every = MOVED if request.config.getoption("--full") else first_of_pages.values()
-    with opened(browser, "about:blank") as (tab, record):
+    with open_page(browser, "about:blank") as (tab, record):
         for old in every:
             tab.goto("about:blank")
             tab.goto(chapters + old, wait_until="commit")
@@ -62,7 +62,7 @@ def test_an_old_address_leads_to_the_new_page_and_section(browser, chapters, req
 
 
 def test_a_page_redirects_only_when_its_moved_section_is_requested(browser, chapters):
-    with opened(browser, f"{chapters}masks.html#a-prefix") as (tab, _):
+    with open_page(browser, f"{chapters}masks.html#a-prefix") as (tab, _):
         assert tab.url == f"{chapters}masks.html#a-prefix"
         expect(tab.get_by_role("heading", level=1)).to_be_visible()
         tab.evaluate("location.hash = 'one-mask-many-words'")
@@ -76,7 +76,7 @@ COUNT_PAINTS = """addEventListener('pagehide', () => sessionStorage.setItem(
 
 @pytest.mark.parametrize("old", [GONE, SECTION])
 def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser, home, old):
-    with opened(browser, f"{home}chapters/notation.html") as (tab, _):
+    with open_page(browser, f"{home}chapters/notation.html") as (tab, _):
         tab.add_init_script(COUNT_PAINTS)
         tab.goto(f"{home}chapters/{old}", wait_until="commit")
         tab.wait_for_url(f"{home}chapters/{MOVED[old]}")
@@ -88,10 +88,10 @@ def test_nothing_is_drawn_before_the_new_page_and_back_skips_the_old_one(browser
 
 def test_without_javascript_a_gone_page_leads_on_and_a_moved_section_is_a_link(browser, chapters):
     without = {"java_script_enabled": False}
-    with opened(browser, "about:blank", **without) as (tab, _):
+    with open_page(browser, "about:blank", **without) as (tab, _):
         tab.goto(chapters + GONE, wait_until="commit")
         tab.wait_for_url(f"{chapters}self-attention.html")
-    with opened(browser, chapters + SECTION, **without) as (tab, _):
+    with open_page(browser, chapters + SECTION, **without) as (tab, _):
         link = tab.locator(":target").get_by_role("link", name="Mask table")
         expect(link).to_be_in_viewport()
         expect(tab.locator(".attnbook-moved:visible")).to_have_count(1)

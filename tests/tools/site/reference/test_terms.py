@@ -51,14 +51,14 @@ def build(tmp_path):
 
 
 def test_a_link_has_the_first_paragraph_of_what_its_term_means_now(build, monkeypatch):
-    built = build()
-    assert built.warnings == ""
-    assert links(built.read("page")) == [LOCK, OTHER_KEY, CODE]
-    assert links(built.read("words")) == [LOCK]
+    result = build()
+    assert result.warnings == ""
+    assert links(result.read("page")) == [LOCK, OTHER_KEY, CODE]
+    assert links(result.read("words")) == [LOCK]
 
     # A new meaning reaches pages that did not change.
     build(GLOSSARY.replace("Is opened", "Is closed"))
-    assert links(built.read("page"))[0] == ("term-lock", "Is closed by a key <2>.")
+    assert links(result.read("page"))[0] == ("term-lock", "Is closed by a key <2>.")
 
     (warning,) = build(GLOSSARY.replace("W_k", r"\frac12")).warnings.splitlines()
     assert re.search(r"words\.md:.*meaning of a term: <mfrac> has no plain text", warning)

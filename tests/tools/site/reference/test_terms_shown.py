@@ -17,7 +17,7 @@ from tests.tools.site.site_checks import (
     WIDE,
     axe_findings,
     change_view,
-    opened,
+    open_page,
 )
 from tests.tools.site.term_links import BUBBLE, OUTSIDE, TERM
 
@@ -50,7 +50,7 @@ def read(browser, home, site):
     def go(way: str = "http", width: int = WIDE, **options):
         root = home if way == "http" else site.as_uri() + "/"
         url = f"{root}chapters/{CHAPTER}.html"
-        with opened(browser, url, width, **options) as (tab, record):
+        with open_page(browser, url, width, **options) as (tab, record):
             yield tab
             assert record.complaints + record.failures + record.foreign(root) == []
 
@@ -187,10 +187,10 @@ def test_axe_finds_nothing_serious_in_a_meaning_and_nothing_moves(read, save_pic
 
 def test_without_javascript_or_popovers_a_term_is_a_link(browser, home):
     address = f"{home}chapters/{CHAPTER}.html"
-    with opened(browser, address, has_touch=True, java_script_enabled=False) as (tab, _):
+    with open_page(browser, address, has_touch=True, java_script_enabled=False) as (tab, _):
         tab.locator(TERM, has_text="temperature").first.tap()
         expect_glossary(tab)
-    with opened(browser, "about:blank", has_touch=True) as (tab, _):
+    with open_page(browser, "about:blank", has_touch=True) as (tab, _):
         tab.add_init_script("delete HTMLElement.prototype.popover")
         tab.goto(address)
         tab.evaluate(READY)

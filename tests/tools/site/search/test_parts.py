@@ -57,7 +57,7 @@ def test_what_no_reader_would_quote_is_skipped():
 
 def test_formulas_read_as_text_and_entries_of_the_glossary_end_with_their_sentence():
     one, eight = "<mn>1</mn>", "<mrow><mn>8</mn></mrow>"
-    shown = "<span class='katex-html'>81</span>"
+    html = "<span class='katex-html'>81</span>"
     for formula, text in (
         (f"<mfrac>{one}{eight}</mfrac>", "1/8"),
         (f"<msup>{one}{eight}</msup>", "1^8"),
@@ -65,7 +65,7 @@ def test_formulas_read_as_text_and_entries_of_the_glossary_end_with_their_senten
         (f"<mfrac>{one}<msqrt>{eight}</msqrt></mfrac>", "1/√8"),
     ):
         tex = "<annotation>TeX</annotation>"
-        math = f"<math><semantics>{formula}{tex}</semantics></math>{shown}"
+        math = f"<math><semantics>{formula}{tex}</semantics></math>{html}"
         assert read(f"<p>a<span>{math}</span>, b</p>") == [("", f"a{text}, b")]
     links = "<p><a href='a'>One</a>, <a href='b'>two</a></p>"
     assert read(f"<dl><dd><p>A <a href='c'>key</a></p>\n{links}</dd></dl>") == [("", "A key")]

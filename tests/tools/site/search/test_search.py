@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.tools.site.site_checks import NARROW, READY, opened, packed_load
+from tests.tools.site.site_checks import NARROW, READY, open_page, packed_load
 from tools import BUDGETS
 
 HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => ({
@@ -55,7 +55,7 @@ def search(browser, root_of):
         @contextmanager
         def go(way: str, query: str):
             if way not in tabs:
-                tabs[way] = stack.enter_context(opened(browser, "about:blank"))
+                tabs[way] = stack.enter_context(open_page(browser, "about:blank"))
             tab, record = tabs[way]
             tab.goto(f"{root_of[way]}search.html?q={quote(query)}")
             finish(tab)
@@ -91,7 +91,7 @@ def test_a_search_without_hits_or_with_another_spelling_is_explained(search):
 
 
 def test_who_types_nothing_gets_a_hint_and_no_hits(browser, home, site):
-    with opened(browser, f"{home}search.html?q=%20%20") as (tab, record):
+    with open_page(browser, f"{home}search.html?q=%20%20") as (tab, record):
         hint = tab.locator("#attnbook-search-hint")
         expect(hint).to_be_visible()
         links = [link.get_attribute("href") for link in hint.locator("a").all()]
@@ -107,7 +107,7 @@ def test_who_types_nothing_gets_a_hint_and_no_hits(browser, home, site):
 
 def test_whole_words_are_marked_in_the_place_that_a_hit_opens(browser, home):
     name = "attnbook.costs.generation.ModelSizes"
-    with opened(browser, f"{home}search.html?q=size") as (tab, record):
+    with open_page(browser, f"{home}search.html?q=size") as (tab, record):
         finish(tab)
         tab.locator(f"#search-results a[href$='#{name}']").first.click()
         tab.wait_for_url(f"**#{name}")
@@ -121,7 +121,7 @@ def test_whole_words_are_marked_in_the_place_that_a_hit_opens(browser, home):
 
 
 def test_a_hit_opens_at_its_place_all_is_light_and_a_slash_leads_back(browser, home, site):
-    with opened(browser, f"{home}search.html?q=GQA") as (tab, record):
+    with open_page(browser, f"{home}search.html?q=GQA") as (tab, record):
         finish(tab)
         assert packed_load(site, home, {*record.requests}) <= BUDGETS["kilobytes"]["search"] * 1000
         tab.locator("#search-results a", has_text="grouped heads").first.click()
@@ -136,7 +136,7 @@ def test_a_hit_opens_at_its_place_all_is_light_and_a_slash_leads_back(browser, h
 
 @pytest.mark.parametrize("way", ["http", "file"])
 def test_places_are_found_while_a_query_is_typed(browser, root_of, way):
-    with opened(browser, f"{root_of[way]}chapters/masks.html", NARROW) as (tab, record):
+    with open_page(browser, f"{root_of[way]}chapters/masks.html", NARROW) as (tab, record):
         tab.keyboard.press("Control+k")  # the first thing on this page
         tab.locator(FIELD).press_sequentially("paddi")
         tab.locator("dialog[open] li a", has_text="Notation and glossary > padding").click()
@@ -164,7 +164,7 @@ def test_a_query_in_another_language_leads_to_welcome(search):
 
 
 def test_parts_that_do_not_arrive_are_asked_for_again(browser, home):
-    with opened(browser, "about:blank") as (tab, record):
+    with open_page(browser, "about:blank") as (tab, record):
         tab.route("**/search/texts-*", lambda route: route.abort())
         tab.goto(f"{home}search.html?q=softmax")
         expect(tab.locator(".search-summary")).to_contain_text("did not arrive")
@@ -176,7 +176,7 @@ def test_parts_that_do_not_arrive_are_asked_for_again(browser, home):
 
 
 def test_a_word_typed_on_a_chapter_of_a_folder_leads_to_where_it_is(browser, root_of):
-    with opened(browser, f"{root_of['file']}chapters/mask-table.html", NARROW) as (tab, record):
+    with open_page(browser, f"{root_of['file']}chapters/mask-table.html", NARROW) as (tab, record):
         tab.locator(".search-button:visible").first.click()
         expect(tab.locator(FIELD)).to_be_focused()  # what is typed before goes nowhere
         tab.keyboard.type("softmax")
@@ -189,7 +189,7 @@ def test_a_word_typed_on_a_chapter_of_a_folder_leads_to_where_it_is(browser, roo
 
 
 def test_a_click_before_the_scripts_arrive_is_not_lost(browser, home):
-    with opened(browser, "about:blank") as (tab, record):
+    with open_page(browser, "about:blank") as (tab, record):
         delayed: list[Route] = []
 
         def delay(route: Route) -> None:
