@@ -73,10 +73,10 @@ def _softmax_row(row, sees):
     if not any(sees):
         return [0.0] * len(row)
     highest = max(score for score, seen in zip(row, sees, strict=True) if seen)
-    powers = [
+    exponentials = [
         math.exp(score - highest) if seen else 0.0 for score, seen in zip(row, sees, strict=True)
     ]
-    return [power / sum(powers) for power in powers]
+    return [exponential / sum(exponentials) for exponential in exponentials]
 
 
 def _shows(mask, index, key):

@@ -77,10 +77,11 @@ def rotate(head, position):
 
 def attend(query, keys, values):
     scores = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
-    powers = [math.exp((score - max(scores)) / math.sqrt(len(query))) for score in scores]
-    total = sum(powers)
+    exponentials = [math.exp((score - max(scores)) / math.sqrt(len(query))) for score in scores]
+    total = sum(exponentials)
     return [
-        sum(power * value[i] for power, value in zip(powers, values, strict=True)) / total
+        sum(exponential * value[i] for exponential, value in zip(exponentials, values, strict=True))
+        / total
         for i in range(len(values[0]))
     ]
 

@@ -22,14 +22,14 @@ export function resultsOf(model) {
   return { walks, outputs, plains };
 }
 
-/** The sum of powers, and one weighted sum for each number of a value. @param {number[][]} values @returns {Sum[]} */
+/** The sum of exponentials, and one weighted sum for each number of a value. @param {number[][]} values @returns {Sum[]} */
 function sumsOf(values) {
   const weighted = values[0].map((_, c) => ({
     title: values[0].length > 1 ? fill(TEXT.component, { component: c }) : "",
-    of: (/** @type {number[]} */ powers) => powers.map((power, i) => power * values[i][c]),
+    of: (/** @type {number[]} */ exponentials) => exponentials.map((exponential, i) => exponential * values[i][c]),
     now: (/** @type {Carried} */ carried) => carried.weighted[c],
   }));
-  return [{ title: "", of: (powers) => powers, now: (carried) => carried.total }, ...weighted];
+  return [{ title: "", of: (exponentials) => exponentials, now: (carried) => carried.total }, ...weighted];
 }
 
 /** The checkbox that leaves the correction out. @param {Model<Traits>} model */
@@ -40,14 +40,14 @@ function correctionChoice(model) {
   return { element, paint: (/** @type {boolean} */ corrected) => Object.assign(box, { checked: !corrected }) };
 }
 
-/** The bands: the scores, the sum of powers, the weighted sum and the output so far. @param {Model<Traits>} model */
+/** The bands: the scores, the sum of exponentials, the weighted sum and the output so far. @param {Model<Traits>} model */
 function bandsOf(model) {
   const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
   const { walks, outputs, plains } = resultsOf(model);
   const slots = block * (plains.length - 1); // the last block may be smaller, but its slots are not
   const scoring = scoreBand(scores, block, slots);
   const sums = sumsOf(values).map((sum) => {
-    const parts = walks.flatMap((walk) => walk.map(({ powers }) => sum.of(powers)));
+    const parts = walks.flatMap((walk) => walk.map(({ exponentials }) => sum.of(exponentials)));
     return sumRows(sum, slots, reachOf(parts));
   });
   const output = outputRows(scores, values, block, slots, walks);
@@ -55,7 +55,7 @@ function bandsOf(model) {
   const [weighting, ...weighted] = sums.map(({ elements }) => elements);
   const bands = [
     scoring.element,
-    stage(SHARED.weighting, { note: TEXT.powers_note, picture: weighting }).element,
+    stage(SHARED.weighting, { note: TEXT.exponentials_note, picture: weighting }).element,
     stage(SHARED.pooling, {
       note: TEXT.pooling_note,
       picture: [...valueRow(values, slots), ...weighted.flat(), output.element],

@@ -36,8 +36,8 @@ class Carried(NamedTuple):
         highest: the highest score so far; -inf before the first block.
         needed: e^(old highest - new highest), 0 at the first block.
         correction: the factor of the old sums: `needed`, or 1 without the correction.
-        total: the sum of powers.
-        weighted: the sum of powers times values, one number for each number of a value.
+        total: the sum of exponentials.
+        weighted: the sum of exponentials times values, one number for each number of a value.
 
     Example:
         >>> from attnbook.figures import OnlineSoftmaxFigure
@@ -62,7 +62,7 @@ class Carried(NamedTuple):
 class OnlineSoftmaxFigure(Figure):
     """The online softmax of one query, block by block, with and without its correction.
 
-    After each block it shows the highest score so far, the sum of powers, their weighted sum
+    After each block it shows the highest score so far, the sum of exponentials, their weighted sum
     of values and the output so far, next to a plain softmax over the same keys. When the
     highest score rises, the old sums shrink by e^(old highest - new highest). The page
     computes all numbers in double precision.
@@ -84,7 +84,7 @@ class OnlineSoftmaxFigure(Figure):
         traitlets.TraitError: a trait is set out of its range.
 
     Source: Milakov and Gimelshein (2018), "Online normalizer calculation for softmax". Our
-    highest score and sum of powers are its m and d.
+    highest score and sum of exponentials are its m and d.
 
     Example:
         >>> from attnbook.figures import OnlineSoftmaxFigure
@@ -138,11 +138,11 @@ class OnlineSoftmaxFigure(Figure):
         for start in range(0, len(scores), self.block):
             here = slice(start, start + self.block)
             new_highest = torch.maximum(highest, scores[here].max())
-            powers = torch.exp(scores[here] - new_highest)
+            exponentials = torch.exp(scores[here] - new_highest)
             needed = torch.exp(highest - new_highest)
             correction = needed if corrected else torch.ones_like(needed)
-            total = correction * total + powers.sum()
-            weighted = correction * weighted + powers @ values[here]
+            total = correction * total + exponentials.sum()
+            weighted = correction * weighted + exponentials @ values[here]
             highest = new_highest
             found.append(
                 Carried(

@@ -83,7 +83,7 @@ export function scoreBand(scores, block, slots) {
 /** A sum in three rows: before the step, corrected, with the new block. @param {Sum} sum @param {number} slots @param {Ends} ends */
 export function sumRows({ title, of, now }, slots, ends) {
   const soon = [TEXT.before_first_block, TEXT.rescaled_meaning, TEXT.with_block_meaning];
-  const rows = ["before", "rescaled", "powers"].map((kind) => {
+  const rows = ["before", "rescaled", "exponentials"].map((kind) => {
     const [label, drawn, number] = [make("span", { class: "name" }), stack(slots, "sum"), make("span")];
     const soon = make("small", { class: "soon" });
     const picture = make("div", { class: "picture", "aria-hidden": true }, drawn.element, soon);
@@ -92,7 +92,7 @@ export function sumRows({ title, of, now }, slots, ends) {
   /** @param {Carried[]} walk @param {number} step */
   const paint = (walk, step) => {
     const [old, carried] = [walk[Math.max(0, step - 1)], walk[step]];
-    const { before, rescaled, powers, correction } = carried;
+    const { before, rescaled, exponentials, correction } = carried;
     const sums = [now(old), correction * now(old), now(carried)];
     const labels = step
       ? [
@@ -101,7 +101,7 @@ export function sumRows({ title, of, now }, slots, ends) {
           fill(TEXT.sum_with_block_number, { number: step }),
         ]
       : [TEXT.sum_before, TEXT.sum_rescaled, TEXT.sum_with_block];
-    [before, rescaled, powers].forEach((parts, i) => {
+    [before, rescaled, exponentials].forEach((parts, i) => {
       put(rows[i].label, { text: labels[i] });
       put(rows[i].number, { text: decimals(sums[i]) });
       put(rows[i].soon, { text: step ? "" : soon[i] });
@@ -119,7 +119,8 @@ export function sumRows({ title, of, now }, slots, ends) {
  * @param {Carried[][]} walks
  */
 export function outputRows(scores, values, block, slots, walks) {
-  const shares = (/** @type {Carried} */ { powers, total }) => powers.map((power) => power / (total || 1));
+  const shares = (/** @type {Carried} */ { exponentials, total }) =>
+    exponentials.map((exponential) => exponential / (total || 1));
   const steps = walks[0].map((_, step) => maskedSoftmax(scores, Math.min(step * block, scores.length)));
   const all = [...walks.flatMap((walk) => walk.map(shares)), ...steps];
   const rows = values[0].map((_, c) => {
@@ -172,7 +173,7 @@ export function numberTables(scores, values, steps) {
   /** @param {Carried[]} walk @param {number} step @param {number[][]} outputs @param {number[][]} plains */
   const paint = (walk, step, outputs, plains) => {
     keyRows.forEach((row, i) =>
-      row.set(fill(SHARED.key, { number: i }), [scores[i], ...values[i], walk[step].powers[i]]),
+      row.set(fill(SHARED.key, { number: i }), [scores[i], ...values[i], walk[step].exponentials[i]]),
     );
     stepRows.forEach((row, i) => {
       const { highest, correction, total, weighted } = walk[i + 1];

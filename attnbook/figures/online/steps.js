@@ -25,25 +25,25 @@ export function walkThrough(scores, values, block, corrected) {
     weighted: values[0].map(() => 0),
     before: none,
     rescaled: none,
-    powers: none,
+    exponentials: none,
   };
   const found = [now];
   for (let start = 0; start < scores.length; start += block) {
     const highest = Math.max(now.highest, ...scores.slice(start, start + block));
-    const newPowers = scores.map((score, i) => (i >= start && i < start + block ? Math.exp(score - highest) : 0));
+    const newExponentials = scores.map((score, i) => (i >= start && i < start + block ? Math.exp(score - highest) : 0));
     const needed = Math.exp(now.highest - highest);
     const correction = corrected ? needed : 1;
-    const gained = pool(newPowers, values);
-    const rescaled = now.powers.map((power) => correction * power);
+    const gained = pool(newExponentials, values);
+    const rescaled = now.exponentials.map((exponential) => correction * exponential);
     now = {
       highest,
       needed,
       correction,
-      total: correction * now.total + sumOf(newPowers),
+      total: correction * now.total + sumOf(newExponentials),
       weighted: now.weighted.map((sum, c) => correction * sum + gained[c]),
-      before: now.powers,
+      before: now.exponentials,
       rescaled,
-      powers: rescaled.map((power, i) => power + newPowers[i]),
+      exponentials: rescaled.map((exponential, i) => exponential + newExponentials[i]),
     };
     found.push(now);
   }

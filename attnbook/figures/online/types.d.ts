@@ -20,15 +20,15 @@ export interface Carried {
   correction: number;
   total: number;
   weighted: number[];
-  /** The part of each key in the sum of powers: before the step, corrected, and after it. */
+  /** The part of each key in the sum of exponentials: before the step, corrected, and after it. */
   before: number[];
   rescaled: number[];
-  powers: number[];
+  exponentials: number[];
 }
 
 /** A carried number, and its parts: one for each slot of the axis. */
 export interface Sum {
   title: string;
-  of(powers: number[]): number[];
+  of(exponentials: number[]): number[];
   now(carried: Carried): number;
 }

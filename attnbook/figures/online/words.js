@@ -35,7 +35,7 @@ export function describeStep(walk, step, corrected) {
   if (now.needed === 1) return fill(TEXT.highest_stays, { block: step, highest });
   const numbers = { block: step, old: decimals(old.highest), highest, factor: decimals(now.needed) };
   return corrected
-    ? fill(TEXT.highest_rises, { ...numbers, power: formatCorrection(old.highest, now.highest) })
+    ? fill(TEXT.highest_rises, { ...numbers, exponential: formatCorrection(old.highest, now.highest) })
     : fill(TEXT.highest_rises_uncorrected, numbers);
 }
 
@@ -47,8 +47,12 @@ export function describeStep(walk, step, corrected) {
 export function describeKey(key, score, value, carried) {
   const numbers = { key, score: decimals(score), value: formatVector(value, short) };
   if (!carried) return fill(TEXT.key_not_read, numbers);
-  const power = carried.powers[key];
-  return fill(TEXT.key_read, { ...numbers, power: decimals(power), weight: decimals(power / carried.total) });
+  const exponential = carried.exponentials[key];
+  return fill(TEXT.key_read, {
+    ...numbers,
+    exponential: decimals(exponential),
+    weight: decimals(exponential / carried.total),
+  });
 }
 
 /** How the output so far compares. @param {number[]} error @param {boolean} last whether all is read */

@@ -26,7 +26,7 @@ def random(
 
 
 def by_hand() -> tuple[Tensor, Tensor]:
-    """The chapter's numbers: powers 2, 6 and 12, with the ratios 1 : 3 : 6."""
+    """The chapter's numbers: exponentials 2, 6 and 12, with the ratios 1 : 3 : 6."""
     return torch.tensor([2.0, 6.0, 12.0]).log(), torch.tensor([[10.0], [20.0], [30.0]])
 
 
@@ -80,7 +80,7 @@ def truth(
 ) -> list[dict[str, Tensor]]:
     """The numbers after each step, each by its definition instead of step by step.
 
-    Without the correction, each power is relative to the highest score of its block's step.
+    Without the correction, each exponential is relative to the highest score of its block's step.
     """
     scores, values = scores.double(), values.double()
     found = []
@@ -88,14 +88,14 @@ def truth(
         seen = scores[:count]
         ends = [min(i // block * block + block, len(scores)) for i in range(len(seen))]
         heights = torch.stack([scores[:end].max() for end in ends])
-        powers = (seen - (seen.max() if corrected else heights)).exp()
-        weighted = (powers[:, None] * values[:count]).sum(0)
+        exponentials = (seen - (seen.max() if corrected else heights)).exp()
+        weighted = (exponentials[:, None] * values[:count]).sum(0)
         found.append(
             {
                 "highest": seen.max(),
-                "total": powers.sum(),
+                "total": exponentials.sum(),
                 "weighted": weighted,
-                "output": weighted / powers.sum(),
+                "output": weighted / exponentials.sum(),
                 "plain": torch.softmax(seen, 0) @ values[:count],
             }
         )

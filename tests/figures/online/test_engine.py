@@ -60,11 +60,11 @@ def wrong(state: dict, shown: dict) -> list[str]:
             now = walk[step]
             seen = {name: now[name] for name in ("highest", "total", "weighted")}
             seen |= {"output": outputs[step], "plain": shown["plains"][step]}
-            old = torch.tensor(walk[step - 1]["powers"], dtype=torch.float64)
+            old = torch.tensor(walk[step - 1]["exponentials"], dtype=torch.float64)
             parts = {
                 "before": (now["before"], old),
                 "rescaled": (now["rescaled"], old * now["correction"]),
-                "parts": (math.fsum(now["powers"]), true["total"]),
+                "parts": (math.fsum(now["exponentials"]), true["total"]),
             }
             pairs = {name: (seen[name], number) for name, number in true.items()} | parts
             found += [

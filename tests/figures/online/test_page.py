@@ -138,7 +138,7 @@ def test_pointing_at_a_key_lights_it_in_all_bands_and_in_the_table(show):
     lit = figure.evaluate(LIT)
     # One bar, a part of each of two sums of three rows and of two outputs; score, value, row.
     assert sorted(lit) == sorted(["rect,1"] * 9 + ["SPAN,1"] * 2 + ["TR,1"])
-    text = "key 1: score 1.792, value 20, power 1.000, weight 0.750"
+    text = "key 1: score 1.792, value 20, exponential 1.000, weight 0.750"
     assert figure.evaluate(READ)["readout"] == text
     figure.locator(".bars rect").nth(2).hover()
     assert figure.evaluate(READ)["readout"] == "key 2: score 2.485, value 30; not read yet"

@@ -128,7 +128,7 @@ def test_nothing_moves_when_the_script_of_a_question_runs(browser, site, width):
     tab.add_init_script(
         f"addEventListener('DOMContentLoaded', () => {{ window.still = ({MEASURED})() }})"
     )
-    tab.goto((site / "chapters" / "queries-keys-values.html").as_uri())
+    tab.goto((site / "chapters" / "masked-softmax.html").as_uri())
     tab.locator(".attnbook-question").first.wait_for(state="detached")
     assert len(tab.evaluate("still")) >= 4
     assert tab.evaluate("still") == pytest.approx(tab.evaluate(MEASURED), abs=1)

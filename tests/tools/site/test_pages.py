@@ -88,7 +88,7 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     requests = " ".join(record.requests)
     html = (site / f"{name}.html").read_text("utf-8")
     assert requests.count("/terms.js") == bool(links(html))
-    assert requests.count("/search/places.js") == (name == "search")
+    assert requests.count("/search/search.js") == (name == "search")
 
     with opened(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
         check_view(page, name, *second)

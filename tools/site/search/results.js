@@ -66,7 +66,7 @@
         waiting.get(target)?.();
       }
     },
-    { rootMargin: "800px" },
+    { rootMargin: "300px" },
   );
 
   /** One hit of the search page. @param {Found} found @param {number} i */

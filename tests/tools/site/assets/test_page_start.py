@@ -48,8 +48,6 @@ def test_late_scripts_come_in_their_order_at_the_first_sign_of_a_reader(browser,
         assert [url for url in record.requests if url in late] == late
         page.locator("button.copybtn").first.wait_for(state="attached")
         assert record.complaints + record.failures == []
-        page.goto(f"{home}search.html")
-        assert page.evaluate(LATE) == []
 
 
 def test_scripts_wait_if_one_that_they_need_does_not_arrive(browser, home):

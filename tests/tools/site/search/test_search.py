@@ -139,9 +139,7 @@ def test_places_are_found_while_a_query_is_typed(browser, root_of, way):
     with opened(browser, f"{root_of[way]}chapters/masks.html", NARROW) as (tab, record):
         tab.keyboard.press("Control+k")  # the first thing on this page
         tab.locator(FIELD).press_sequentially("paddi")
-        first = tab.locator("dialog[open] li a").first
-        expect(first).to_have_text("Notation and glossary > padding")
-        first.click()
+        tab.locator("dialog[open] li a", has_text="Notation and glossary > padding").click()
         tab.wait_for_url("**/notation.html#term-padding")
         expect(tab.locator(".highlighted").first).to_be_attached()
         # What is marked is marked on the page that a hit led to, and there alone.
