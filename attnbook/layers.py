@@ -140,9 +140,10 @@ class DotProductAttention(Attention):
     ) -> Float[Tensor, "batch *heads queries value_size"]:
         """Attend, as `Attention.forward` does; by torch's own kernel if there are many scores.
 
-        Unless dropout acts, the weights of more than 65,536 scores are not stored but computed when
-        they are read. Keys and values may have fewer heads than queries, if their number divides
-        that of queries: neighbouring heads of queries share one head of keys.
+        The kernel runs for more than 65,536 scores, and weights are then not stored but computed
+        when they are read. Dropout, some biases, and values of another size than queries in a
+        small call prevent it. Keys and values may have fewer heads than queries, if their number
+        divides that of queries: neighbouring heads of queries share one head of keys.
 
         Example:
             >>> layer = DotProductAttention()

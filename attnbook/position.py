@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 BASE = 10_000.0
-"""The wavelengths grow from 2π positions to this many times as much."""
+"""The wavelengths grow from 2π positions to nearly this many times as much, in long vectors."""
 WITHOUT_FLOAT64 = ("mps",)  # Apple's GPUs
 LAYOUTS, SCALINGS = ("adjacent", "halves"), ("linear", "llama3", "yarn")
 # From how many turns in the original length on a pair keeps its speed.
@@ -96,7 +96,7 @@ def rotary_encoding(
         positions: the positions of the vectors, `(num_positions,)`, or `(batch, num_positions)`
             for vectors whose first axis is the batch; by default 0, 1, 2 and so on. Queries
             that follow cached keys have later positions.
-        base: above 1; the slowest pair turns about this many times more slowly than the first.
+        base: above 1; the last pair turns base^(1 - 2/size) times more slowly than the first.
         layout: which components are a pair: "adjacent" ones, 2i and 2i + 1, or those at the
             same index of the two "halves", i and i + size/2. A model's weights fit one of
             them only; `convert_layout` reorders the weights.

@@ -107,8 +107,9 @@ def numbers_written(program: Callable[..., object], *args: object) -> int:
 
     Every step of a formula writes its result, and fetching and storing is what large formulas
     spend their time on. So this compares programs without a clock, and gives the same count on
-    each machine. What happens inside one operation, as in a matrix product, is not counted; on
-    a GPU the count may differ where torch uses other operations.
+    each machine that runs the same operations: a layer may choose other ones on another
+    processor, and torch on a GPU. What happens inside one operation, as in a matrix product, is
+    not counted, nor is a tensor that is made of Python's numbers.
 
     Example:
         >>> from attnbook.costs.counting import numbers_written

@@ -306,7 +306,7 @@ pooling.bug(
 splitting.bug(
     "split by a reshape",
     "heads are split by one reshape, without a swap of axes, so a head gets only some positions.",
-    symptom="It trains, but a head gets some positions in full and others not at all.",
+    symptom="It trains, but a head gets some positions and not the others.",
     origin="hyunwoongko/transformer#4",
     fix="reshape to (batch, num_positions, num_heads, head_size), then `transpose(1, 2)`.",
 )(lambda vectors, num_heads: vectors.reshape(len(vectors), num_heads, vectors.shape[1], -1))

@@ -23,7 +23,9 @@ def trace(
     vary: Iterable[str] | str | None = None,
     **keyword_inputs: Any,  # noqa: ANN401
 ) -> Trace:
-    """Run a layer once and show its source with the shape of every tensor it makes.
+    """Run a layer once and show its source with the shapes of what each line makes.
+
+    Shown are variables and results, and parts of a line whose shape is another.
 
     A copy of the layer really runs, on copies of the inputs, so nothing of the run is left in
     them, and random numbers are as before. Of a function, its closure, its default values and
