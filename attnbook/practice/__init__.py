@@ -1,4 +1,8 @@
-"""Practice with feedback: `check` for a reader's code, `grade_tests` for a reader's tests."""
+"""Practice with feedback: `check` for a reader's code, `grade_tests` for a reader's tests.
+
+A known bug is in `mistakes.py` if it is one of a step that several tasks have, such as the softmax,
+else in its task's module in `tasks`.
+"""
 
 from attnbook.practice.judge.checking import check
 from attnbook.practice.judge.grading import grade_tests

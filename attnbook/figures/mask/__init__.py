@@ -1,1 +1,1 @@
-"""Which positions may attend to which, and the mask that each library takes."""
+"""Which positions may attend to which; `shared/heatmap.css` hatches hidden cells."""

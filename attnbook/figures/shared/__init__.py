@@ -1,1 +1,1 @@
-"""What figures share: their base class, the arithmetic of attention, controls, keys and axes."""
+"""What figures share: base class, arithmetic of attention, controls, keys, axes and heatmaps."""
