@@ -84,10 +84,10 @@ check: lint ## check style and types, and run each test that is not slow
 	$(BIN)/pytest tests -m "not browser and not engines and not slow" $(SIDE_BY_SIDE)
 
 colab: $(READY) ## write the chapters as notebooks for Colab, pinned to this commit, into _build/colab
-	@$(BIN)/python -m tools.copies.colab
+	@$(BIN)/python -m tools.colab.write
 
 colab-test: $(READY) ## run each Colab copy in a clean environment, the end-to-end test
-	@$(BIN)/python -m tools.copies.colab_end_to_end
+	@$(BIN)/python -m tools.colab.end_to_end
 
 judge-grades: $(READY) ## grade the judge of `attnbook.practice`: what it accepts, refuses and names (FULL=1: compiled, too)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.practice.judge $(if $(FULL),--full)

@@ -28,7 +28,7 @@ from tests.practice.adapters import SHARED, SharedTask
 from tests.practice.judge import Verdicts
 from tests.practice.replay import BLIND, READERS, defined_in, read_attempts, write_attempts
 from tools import ROOT
-from tools.copies.clean_environment import pip_into, run
+from tools.colab.clean_environment import pip_into, run
 
 OURS, THEIRS = f"attnbook {__version__}", "torch-judge 0.1.1"
 FOLDER = ROOT / "_build" / "compare-judges"

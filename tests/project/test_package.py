@@ -30,7 +30,7 @@ import attnbook
 from attnbook import figures
 from tools import ROOT
 from tools.book.notebooks import read
-from tools.copies.clean_environment import borrow, needed_by
+from tools.colab.clean_environment import borrow, needed_by
 
 pytestmark = pytest.mark.slow
 

@@ -93,7 +93,7 @@ class Part:
 def parts(workers: int, *, full: bool) -> list[Part]:
     """All parts of `make test`."""
     pytest = [PYTHON, "-m", "pytest", "tests", f"-n={workers}", "--dist=loadfile", "-q"]
-    copies = [PYTHON, "-m", "tools.copies.colab_end_to_end"]
+    copies = [PYTHON, "-m", "tools.colab.end_to_end"]
     return [
         Part("book", [PYTHON, "-m", "tools.book.build", "build"]),
         Part("lint", ["make", "--no-print-directory", "lint"]),

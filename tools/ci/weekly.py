@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import ROOT
-from tools.copies.colab_versions import COLAB
+from tools.colab.versions import COLAB
 
 TITLE = "Weekly check: what drifted"
 NAMES = {

@@ -12,14 +12,14 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from tests.tools.copies.small_book import COMMIT, REPOSITORY, SITE, notebook, small_book
+from tests.tools.colab.small_book import COMMIT, REPOSITORY, SITE, notebook, small_book
 from tests.tools.site.site_checks import anchors
 from tools import ROOT
 from tools.book.cells import ANSWER, PREDICT, TO_WRITE
 from tools.book.notebooks import read
-from tools.copies.colab import CopyError, Origin, commit_to_pin, main, write_copies
-from tools.copies.colab_versions import COLAB
-from tools.copies.leftovers import ADDED, VIEW, problems
+from tools.colab.leftovers import ADDED, VIEW, problems
+from tools.colab.versions import COLAB
+from tools.colab.write import CopyError, Origin, commit_to_pin, main, write_copies
 from tools.table_of_contents import pages
 
 CHAPTERS = [page for page in pages() if (ROOT / f"{page}.ipynb").exists()]

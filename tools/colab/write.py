@@ -1,6 +1,6 @@
 """Write the chapters as notebooks that run in Colab, each with its own install cell.
 
-python -m tools.copies.colab [--target _build/colab] [--allow-dirty]
+python -m tools.colab.write [--target _build/colab] [--allow-dirty]
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def settings(origin: Origin) -> dict[str, object]:
     config = yaml.safe_load((origin.root / "_config.yml").read_text("utf-8"))["sphinx"]["config"]
     extensions = [name for name in config["extensions"] if not name.startswith("tools.site")]
     return {
-        "extensions": [*extensions, "tools.copies.builder"],
+        "extensions": [*extensions, "tools.colab.builder"],
         "html_static_path": [],
         "nb_execution_mode": "off",
         "suppress_warnings": ["mystnb.mime_priority"],  # no output comes from the page

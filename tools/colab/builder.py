@@ -25,8 +25,8 @@ from sphinx.util.docutils import SphinxDirective
 from attnbook.messages import Messages
 from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
 from tools.book.notebooks import read
-from tools.copies.leftovers import problems
-from tools.copies.plain_markdown import PlainError, block, folded_text, line, link_to
+from tools.colab.leftovers import problems
+from tools.colab.plain_markdown import PlainError, block, folded_text, line, link_to
 from tools.repository_address import COPIES, colab_address
 from tools.table_of_contents import short_path
 

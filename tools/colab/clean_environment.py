@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.copies.colab_versions import COLAB
+from tools.colab.versions import COLAB
 
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 IMPORT = "import attnbook, sys; sys.exit(attnbook.__file__)"

@@ -13,19 +13,19 @@ from nbformat import v4
 
 from tools import ROOT
 from tools.book.notebooks import read
-from tools.copies.clean_environment import (
+from tools.colab.clean_environment import (
     NotLikeColabError,
     borrow,
     prove_absent,
     without_project,
 )
-from tools.copies.colab_end_to_end import (
+from tools.colab.end_to_end import (
     differences,
     main,
     needless_output,
     without_repeated_installation,
 )
-from tools.copies.leftovers import ADDED
+from tools.colab.leftovers import ADDED
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import nbformat
 from nbformat import v4
 
 from tools import ROOT
-from tools.copies.colab import Origin
+from tools.colab.write import Origin
 
 REPOSITORY = "https://github.com/reader/attention-book"
 SITE = "https://reader.github.io/attention-book/"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.copies.leftovers import leftovers, lost_words
+from tools.colab.leftovers import leftovers, lost_words
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from tests.tools.copies.small_book import COLAB, SITE, notebook, small_book
+from tests.tools.colab.small_book import COLAB, SITE, notebook, small_book
 from tools.book.notebooks import read
-from tools.copies.colab import CopyError, write_copies
-from tools.copies.leftovers import ADDED
-from tools.copies.plain_markdown import block
+from tools.colab.leftovers import ADDED
+from tools.colab.plain_markdown import block
+from tools.colab.write import CopyError, write_copies
 
 RAW = "https://raw.githubusercontent.com/reader/attention-book/colab/img"
 GLOSSARY = f"{SITE}chapters/notation.html#term-"

@@ -31,8 +31,8 @@ from tools import ROOT
 from tools.book.cells import TO_WRITE, has_tag
 from tools.book.notebooks import read
 from tools.book.state import KERNELS
-from tools.copies import colab
-from tools.copies.clean_environment import (
+from tools.colab import write
+from tools.colab.clean_environment import (
     NotLikeColabError,
     list_changes,
     list_installed,
@@ -40,9 +40,9 @@ from tools.copies.clean_environment import (
     prove_absent,
     without_project,
 )
-from tools.copies.colab import CopyError, Origin, commit_to_pin
-from tools.copies.colab_versions import COLAB
-from tools.copies.leftovers import ADDED
+from tools.colab.leftovers import ADDED
+from tools.colab.versions import COLAB
+from tools.colab.write import CopyError, Origin, commit_to_pin
 from tools.repository_address import colab_address, git, repository_address, site_address
 
 CELL_TIMEOUT = 300  # the first cell builds the package
@@ -172,7 +172,7 @@ def run_one(copied: NotebookNode, chapter: NotebookNode, reader: Reader) -> list
 def run_all(origin: Origin, reader: Reader, names: Sequence[str] = ()) -> int:
     """Make all copies and run them, or those of some chapters; gives the number of failures."""
     failed, runs = 0, Counter[str]()
-    copies = colab.write_copies(origin, reader.folder / "copies")
+    copies = write.write_copies(origin, reader.folder / "copies")
     for path in [copy for copy in copies if not names or copy.stem in names]:
         start = time.monotonic()
         chapter = read(origin.root / "chapters" / path.name)
