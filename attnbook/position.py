@@ -183,10 +183,10 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
 
     - "linear": all pairs are `factor` times as slow.
     - "llama3": pairs with at most `slow_turns` turns in the original length are `factor` times
-      as slow, those with at least `fast_turns` (4) unchanged, and between them the share
-      grows with the number of turns.
-    - "yarn": the same with 32 fast turns, but the share grows with the index of a pair, as in
-      the code of the paper. There, queries and keys are also multiplied by
+      as slow, those with at least `fast_turns` (4) unchanged. Between them, the unchanged
+      share grows evenly with the number of turns.
+    - "yarn": the same with 32 fast turns, but the unchanged share falls evenly with the index
+      of a pair, as in the code of the paper. There, queries and keys are also multiplied by
       0.1 ln(factor) + 1; this function does not do it.
 
     Args:
