@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 class MultiHeadAttention(ExplainedModule):
     """Several scaled dot-product attentions at once, on learned projections.
 
-    W_q, W_k and W_v project queries, keys and values to `num_hiddens` features. Each head
+    W_q, W_k and W_v project queries, keys and values to the features of all heads. Each head
     attends with its own share of these, and W_o mixes what the heads have pooled.
 
     Args:
         key_size, query_size, value_size: sizes of a key, a query and a value, at least 1.
-        num_hiddens: the size of an output, and of all heads together.
+        num_hiddens: the size of an output; without `head_size` also of all heads together.
         num_heads: how many heads; it must divide `num_hiddens` if there is no `head_size`.
         dropout: the share of weights dropped in training, in [0, 1].
         bias: whether the four projections add a learned bias.
