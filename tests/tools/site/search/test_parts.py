@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.tools.site.search.test_search_places import search
 from tools.site.search.parts import FOLDER, STEMMER, read_synonyms, text_by_id, write_parts
 
 ALWAYS = ("places", "search")
@@ -75,12 +76,12 @@ def test_each_page_the_synonyms_and_the_program_are_in_parts(tmp_path):
     (tmp_path / STEMMER.parent).mkdir()
     stemmer = "const stopwords = []; class Stemmer { stemWord(word) { return word } }"
     (tmp_path / STEMMER).write_text(stemmer)
-    for name in ("a", "b"):
+    for name in ("a", "b", "c"):
         (tmp_path / f"{name}.html").write_text(PAGE.format(f"<p>{name} “__proto__” pro pro</p>"))
-    index = {"docnames": ["a", "b"], "titles": ["A", "B"], "alltitles": {}, "objects": {}}
+    index = {"docnames": [*"abc"], "titles": [*"ABC"], "alltitles": {}, "objects": {}}
     text = json.dumps(index | {"objnames": {}, "terms": {"a": 0}})
     (tmp_path / "searchindex.js").write_text(f"Search.setIndex({text})")
-    app = SimpleNamespace(outdir=tmp_path, env=SimpleNamespace(found_docs={"b", "a"}))
+    app = SimpleNamespace(outdir=tmp_path, env=SimpleNamespace(found_docs={*"bca"}))
     write_parts(app)
 
     def part(name):
@@ -88,12 +89,14 @@ def test_each_page_the_synonyms_and_the_program_are_in_parts(tmp_path):
         return json.loads(script.removesuffix(";\n").partition(f'["{name}"] = ')[2])
 
     places = part("places")
-    assert places["pages"] == [["a.html", "A"], ["b.html", "B"]]
-    assert [row[:4] for row in places["places"]] == [[0, "", "A", "page"], [1, "", "B", "page"]]
+    assert places["pages"] == [["a.html", "A"], ["b.html", "B"], ["c.html", "C"]]
+    assert [row[:4] for row in places["places"]][1:] == [[1, "", "B", "page"], [2, "", "C", "page"]]
     assert places["synonyms"] == read_synonyms()
-    assert part("texts-0") == {"0": "a “__proto__” pro pro", "1": "b “__proto__” pro pro"}
-    # In the first place twice, and one place later twice.
-    assert (part("words-p")["stems"], part("words-p")["words"]["pro"]) == ({"pro": [0, 2, 1, 2]}, 4)
+    assert part("texts-0") == {str(i): f"{'abc'[i]} “__proto__” pro pro" for i in range(3)}
+    # In the first place twice, and in each of the next two.
+    words = part("words-p")
+    assert (words["stems"], words["words"]["pro"]) == ({"pro": [0, 2, 1, 2, 1, 2]}, 6)
+    assert search(tmp_path, ["pro"]) == [[*"abc"]]
     assert {file.stem for file in (tmp_path / FOLDER).iterdir()} == {*places["names"], *ALWAYS}
     # Sphinx's index, which no page loads, is left its titles.
     assert '"terms":{}' in (tmp_path / "searchindex.js").read_text("utf-8")

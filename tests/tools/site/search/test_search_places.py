@@ -38,16 +38,21 @@ VARIANTS = ["causal mask", "causal masks", "Causal Masks"]
 QUERIES = [*PLACES, *USED, *MISTYPED, *MISTYPED.values(), *VARIANTS, "rope"]
 
 
-@pytest.fixture(scope="module")
-def found(site):
-    """What the search of the built book finds for each query, and the pages' texts."""
-    task = json.dumps({"site": str(site), "queries": QUERIES})
+def search(site: Path, queries: list[str]) -> list[list[str]]:
+    """The addresses that the search of a built site finds for each query."""
+    task = json.dumps({"site": str(site), "queries": queries})
     done = subprocess.run(
         [NODE, PROGRAM], input=task, capture_output=True, encoding="utf-8", check=True
     )
+    return json.loads(done.stdout)["hits"]
+
+
+@pytest.fixture(scope="module")
+def found(site):
+    """What the search of the built book finds for each query, and the pages' texts."""
     names = [f"{page}.html" for page in pages()]
     texts = {name: text_by_id((site / name).read_text("utf-8")) for name in names}
-    hits = dict(zip(QUERIES, json.loads(done.stdout)["hits"], strict=True))
+    hits = dict(zip(QUERIES, search(site, QUERIES), strict=True))
     return {"hits": hits, "pages": texts}
 
 
