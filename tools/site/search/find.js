@@ -33,8 +33,14 @@
   /** What has arrived, by name. @type {Map<string, any>} */
   const parts = new Map();
 
-  /** Load parts of the index: scripts, as a browser fetches nothing from a folder. @param {string[]} names */
-  const load = (names) => Promise.all([...new Set(names)].filter((name) => !parts.has(name)).map(loadOne));
+  /** What has been asked for: a reader types faster than parts arrive. @type {Map<string, Promise<void>>} */
+  const asked = new Map();
+
+  /** Load parts of the index, each once: scripts, as a browser fetches nothing from a folder. @param {string[]} names */
+  function load(names) {
+    for (const name of names) if (!asked.has(name)) asked.set(name, loadOne(name));
+    return Promise.all(names.map((name) => asked.get(name)));
+  }
 
   /** @param {string} name */
   async function loadOne(name) {
@@ -43,7 +49,10 @@
     document.head.append(script);
     await new Promise((settle, fail) => {
       script.addEventListener("load", settle);
-      script.addEventListener("error", () => fail(new Error(`${src} did not arrive`)));
+      script.addEventListener("error", () => {
+        asked.delete(name); // the next search tries again
+        fail(new Error(`${src} did not arrive`));
+      });
     });
     parts.set(name, attnbookParts[name]);
   }

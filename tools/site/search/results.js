@@ -126,9 +126,11 @@
     return show(
       field.value,
       true,
-      ({ hits, words }) => {
-        const items = hits.slice(0, IN_DIALOG).map((hit) => element("li", "", linkTo(hit, words)));
-        return items.length ? [element("ul", "search", ...items)] : [];
+      (found) => {
+        const items = found.hits.slice(0, IN_DIALOG).map((hit) => element("li", "", linkTo(hit, found.words)));
+        if (items.length) return [element("ul", "search", ...items)];
+        const typed = field.value.trim();
+        return typed ? [element("p", "search-summary", explain(found, typed))] : [];
       },
       place,
     );

@@ -139,6 +139,11 @@ def test_places_are_found_while_a_query_is_typed(browser, root_of, way):
     with open_page(browser, f"{root_of[way]}chapters/masks.html", NARROW) as (tab, record):
         tab.keyboard.press("Control+k")  # the first thing on this page
         tab.locator(FIELD).press_sequentially("paddi")
+        tab.locator(FIELD).fill("zzyzx")
+        expect(tab.locator("dialog[open] .search-summary")).to_contain_text("Check its spelling")
+        tab.locator(FIELD).fill("paddi")
+        requests = [url for url in record.requests if "/search/" in url]
+        assert len({*requests}) == len(requests)
         tab.locator("dialog[open] li a", has_text="Notation and glossary > padding").click()
         tab.wait_for_url("**/notation.html#term-padding")
         expect(tab.locator(".highlighted").first).to_be_attached()
