@@ -18,6 +18,7 @@ HITS = """() => [...document.querySelectorAll('#search-results li')].map(hit => 
 CUT = """() => [...document.querySelectorAll('article .highlighted')].filter(mark =>
     /\\w$/.test(mark.previousSibling?.textContent ?? '') ||
     /^\\w/.test(mark.nextSibling?.textContent ?? '')).map(mark => mark.textContent)"""
+LATE = """[...document.querySelectorAll('script[type="text/late"]')].map(late => late.src)"""
 # Queries, what each quoted hit holds, and where the book is read.
 FOUND = [
     ("http", "mask", "mask"),
@@ -123,7 +124,9 @@ def test_whole_words_are_marked_in_the_place_that_a_hit_opens(browser, home):
 def test_a_hit_opens_at_its_place_all_is_light_and_a_slash_leads_back(browser, home, site):
     with open_page(browser, f"{home}search.html?q=GQA") as (tab, record):
         finish(tab)
-        assert packed_load(site, home, {*record.requests}) <= BUDGETS["kilobytes"]["search"] * 1000
+        # Late scripts start at a sign of a reader; a browser may report one when hits are drawn.
+        first = {*record.requests} - {*tab.evaluate(LATE)}
+        assert packed_load(site, home, first) <= BUDGETS["kilobytes"]["search"] * 1000
         tab.locator("#search-results a", has_text="grouped heads").first.click()
         tab.wait_for_url("**/notation.html*#term-grouped-heads")
         expect(tab.locator("#term-grouped-heads")).to_be_in_viewport()
