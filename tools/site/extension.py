@@ -76,6 +76,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         path.write_lists,
         tables.stack_wide_tables,
         accessibility.check_pictures,
+        deeper.fold_sections,
     ],
     ("html-page-context", "app", "page", "template", "context", "tree"): [
         cheat_sheet.add_style,
@@ -150,6 +151,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("path", path.PathDirective)
     app.add_role("explained", api_entries.explained_role)
     app.add_node(Divider, html=(deeper.write_divider, None))
+    app.add_node(deeper.Fold, html=(deeper.open_fold, deeper.close_fold))
     app.add_node(minutes.PageHtml, html=(minutes.write_html, None))
     app.add_node(path.ChapterList)
     app.add_html_math_renderer(

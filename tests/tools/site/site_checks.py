@@ -143,6 +143,8 @@ RUN = """(only) => axe.run({
     resultTypes: ['violations'], preload: false,
     ...(only ? {runOnly: only} : {rules: {'target-size': {enabled: true}}}),
 })"""
+# Storage may be refused.
+OPEN_SECTIONS = "try { localStorage.setItem('deeper', 'open') } catch {}"
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
 # Figures adapt to a new width one frame later.
 SETTLE = """async () => {
@@ -173,7 +175,13 @@ class Visit:
 
 @contextmanager
 def open_page(
-    browser: Browser, url: str, width: int = WIDE, scheme: str = "light", **options: Any
+    browser: Browser,
+    url: str,
+    width: int = WIDE,
+    scheme: str = "light",
+    *,
+    closed: bool = False,
+    **options: Any,
 ) -> Iterator[tuple]:
     """A page, loaded with an empty cache, and the record of what happens on it."""
     context = browser.new_context(
@@ -181,7 +189,7 @@ def open_page(
         color_scheme=scheme,
         **{"reduced_motion": "reduce"} | options,
     )
-    page, visit = watch_page(context)
+    page, visit = watch_page(context, closed=closed)
     try:
         page.goto(url)
         if options.get("java_script_enabled", True):
@@ -191,10 +199,15 @@ def open_page(
         context.close()
 
 
-def watch_page(context: BrowserContext) -> tuple[Page, Visit]:
-    """A new page, and the record of what will happen on it."""
+def watch_page(context: BrowserContext, *, closed: bool = False) -> tuple[Page, Visit]:
+    """A new page, and the record of what will happen on it.
+
+    Its reader wants all sections open, unless they are closed, as for a new reader.
+    """
     page, visit = context.new_page(), Visit()
     page.add_init_script(REPORT_ERRORS)
+    if not closed:
+        page.add_init_script(OPEN_SECTIONS)
     page.on("console", lambda message: note_message(visit, message.type, message.text))
     page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
     page.on("request", lambda request: visit.requests.append(request.url))
@@ -232,8 +245,13 @@ def change_view(page: Page, width: int, scheme: str, *, script: bool = True) -> 
 
 
 def layout_faults(page: Page, width: int) -> list[str]:
-    """Open every folded answer of a page; what is wrong with its parts and sizes."""
+    """What is wrong with the parts and sizes of a page, as it is and with everything unfolded."""
+    found = faults_in_sight(page, width)
     page.evaluate(UNFOLD)
+    return found + faults_in_sight(page, width)
+
+
+def faults_in_sight(page: Page, width: int) -> list[str]:
     found = page.evaluate(FLAT_DOTS)
     for part in ("h1", SEARCH):
         visible = page.evaluate(VISIBLE, part)
@@ -246,10 +264,8 @@ def layout_faults(page: Page, width: int) -> list[str]:
     return found
 
 
-# A section that is far away has no layout until site.js has measured it; axe would see its parts
-# overlap what follows.
-MEASURED = """() => [...document.querySelectorAll("article section section")].every((each) =>
-    each.style.containIntrinsicHeight || getComputedStyle(each).contentVisibility === "visible")"""
+# A section that is far away has no layout; axe would see its parts overlap what follows.
+LAID_OUT = "article section section { content-visibility: visible !important }"
 
 
 def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = False) -> list[str]:
@@ -261,7 +277,8 @@ def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = Fals
             off it.
     """
     axe = Axe()
-    page.wait_for_function(MEASURED)
+    page.add_style_tag(content=LAID_OUT)
+    page.evaluate(SETTLE)
     page.evaluate(MARK_REPEATED)
     if last:
         page.evaluate(REMOVE_REPEATED)

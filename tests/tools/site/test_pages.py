@@ -39,6 +39,8 @@ REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
 PICTURE = re.compile(r"<img\b[^>]*>")
 SIZED = re.compile(r'width="\d+" height="\d+"')
 THEME = "document.documentElement.dataset.theme"
+SIZE = """() => [document.documentElement.scrollHeight,
+    [...document.querySelectorAll('*')].filter(each => each.checkVisibility()).length]"""
 FONTS = "() => document.body.scrollWidth && document.fonts.ready.then(() => true)"
 
 
@@ -57,6 +59,10 @@ def check_view(save_picture):
 
     def check(page, name: str, width: int, scheme: str) -> None:
         assert page.evaluate(THEME) == scheme
+        if width == NARROW and page.locator(".attnbook-divider").count():
+            height, shown = page.evaluate(SIZE)
+            assert height <= MOST["screens"] * BUDGETS["figure"]["height"]
+            assert shown <= MOST["shown_elements"]
         save_picture(page, f"{name.rpartition('/')[2]}-{width}-{scheme}")
         assert layout_faults(page, width) == []
         # No meaning leaves the window or covers its term.
@@ -73,7 +79,7 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     Axe takes longer than all else, so it tests the page without a server only; with `--full` both.
     """
     first, second = JUDGED[::-1] if PAGES.index(name) % 2 else JUDGED
-    with open_page(browser, f"{home}{name}.html", *first) as (page, record):
+    with open_page(browser, f"{home}{name}.html", *first, closed=True) as (page, record):
         loaded = {*record.requests}
         assert 100 < page.locator("*").count() <= MOST["elements"]
         check_view(page, name, *first)
@@ -90,7 +96,9 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     assert requests.count("/terms.js") == bool(links(html))
     assert requests.count("/search/search.js") == (name == "search")
 
-    with open_page(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
+    address = (site / f"{name}.html").as_uri()
+    with open_page(browser, address, *second, closed=True) as (page, record):
+        assert axe_findings(page) == []
         check_view(page, name, *second)
         # No rule is missing in the one style sheet.
         prepare(page, site)

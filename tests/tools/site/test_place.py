@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.tools.site.site_checks import MEASURED, open_page
+from tests.tools.site.site_checks import open_page
 from tests.tools.site.test_table_of_contents import MOUNTED
 
 TOP = "document.querySelector('#a-leak-and-the-test-that-finds-it').getBoundingClientRect().top"
@@ -54,11 +52,3 @@ def test_a_link_leads_to_a_section_that_has_no_layout_yet(browser, home):
         assert 0 <= tab.evaluate(HEADING) < 100
         assert tab.locator("#practice").evaluate(SHOWN)
         assert record.complaints == []
-
-
-def test_the_height_of_a_page_is_nearly_known_before_its_sections_are_seen(browser, home):
-    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, _):
-        tab.wait_for_function(MEASURED)
-        before = tab.evaluate("document.body.scrollHeight")
-        tab.add_style_tag(content="section { content-visibility: visible !important }")
-        assert tab.evaluate("document.body.scrollHeight") == pytest.approx(before, rel=0.03)

@@ -208,7 +208,7 @@ def anchors(node: nodes.Element) -> dict[str, str]:
 
 
 def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
-    """Count the section that is a whole page, and show each deeper section's minutes in it."""
+    """Count the section that is a whole page, and store each deeper section's minutes in it."""
     parts = Parts()
     for child in [*page.children]:
         if isinstance(child, Divider):
@@ -227,9 +227,9 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
             parts.cells |= {} if practice else counting.cells
         elif isinstance(child, nodes.section):
             parts.anchors |= anchors(child)
-            time = minutes(counting.read + counting.folded if practice else counting.read)
-            html = f'<p class="attnbook-section-minutes">{TEXT("minutes", minutes=time)}</p>'
-            child.insert(1, PageHtml(html=html))
+            child["minutes"] = minutes(
+                counting.read + counting.folded if practice else counting.read
+            )
     return parts
 
 

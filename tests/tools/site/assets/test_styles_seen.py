@@ -8,7 +8,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.tools.site.left_out import MATCHING, prepare
-from tests.tools.site.site_checks import MEASURED, NARROW, UNFOLD, WIDE, open_page, packed_size
+from tests.tools.site.site_checks import NARROW, UNFOLD, WIDE, open_page, packed_size
 from tools import BUDGETS
 from tools.site.assets.styles import BUNDLE
 
@@ -52,7 +52,6 @@ ADD = """() => {
 
 def test_the_keyboard_reaches_code_that_scrolls_also_if_a_figure_adds_or_changes_it(browser, home):
     with open_page(browser, home + CHAPTER, WIDE) as (tab, _):
-        tab.wait_for_function(MEASURED)
         tab.evaluate(ADD)
         tab.locator("#added[tabindex='0']").wait_for()
         tab.evaluate("document.getElementById('added').textContent = 'a short line'")
