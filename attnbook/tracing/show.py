@@ -84,7 +84,8 @@ class Trace:
         parts, fold = sum(row.kind == "part" for row in self._rows()), ""
         if parts and len(self._rows()) > MOST_ROWS:  # the style shows them when it is open
             fold = _element("details", _element("summary", escape(TEXT("parts", count=parts))))
-        names = [f'<th scope="col">{escape(TEXT(name))}</th>' for name in ("line", "made", "shape")]
+        columns = TEXT.group("columns").values()
+        names = [f'<th scope="col">{escape(name)}</th>' for name in columns]
         head = _element("thead", _element("tr", *names))
         table = _element("table", head, *(_body(*function) for function in self._functions))
         footer = [_element("p", escape(text)) for text in self._footer]

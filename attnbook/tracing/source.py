@@ -144,7 +144,7 @@ def bound_by(node: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
 
 
 def write_code(lines: list[str], node: ast.expr | ast.stmt) -> str:
-    """Write code as it stands in its line, or the first line of what stands in several."""
+    """Write code of one line as in the source, and of several lines the first one."""
     if node.lineno == node.end_lineno:
         return lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()
     return next(text for text in ast.unparse(node).split("\n") if text[0] != "@")
