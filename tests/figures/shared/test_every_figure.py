@@ -22,7 +22,6 @@ from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.position.cases import CASES as POSITION
 from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.scaling.cases import by_hand
-from tests.figures.shape.cases import heads
 from tests.figures.shared.node import run_in_node
 from tests.figures.shared.page import (
     MOVING,
@@ -89,7 +88,6 @@ EXAMPLES = {
     ),
     "recognize": Example(figures.RecognizeFigure, {"task": "layer-norm"}),
     "scaling": Example(by_hand, {"d": 1}),
-    "shape": Example(lambda: figures.ShapeFigure(heads()), {"step": 7}),
     "translator": Example(
         figures.TranslatorFigure,
         {"text": "5/1/2000", "step": 3, "hidden": [2]},
@@ -305,8 +303,7 @@ def test_only_readers_who_accept_motion_see_transitions(every):
     every.tab.emulate_media(reduced_motion="no-preference")
     moving = {name for name, count in every.evaluate(MOVING).items() if count}
     every.tab.emulate_media(reduced_motion="reduce")
-    still = {"code", "mask", "position", "position, rotary"}
-    still |= {"prediction", "recognize", "shape"}
+    still = {"code", "mask", "position", "position, rotary", "prediction", "recognize"}
     assert moving == {*EXAMPLES} - still  # bars and shares move, nothing else
 
 
