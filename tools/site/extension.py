@@ -71,6 +71,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
     ],
     ("env-check-consistency", "app", "env"): [api_entries.check_explained],
     ("doctree-resolved", "app", "tree", "page"): [
+        code_cells.link_to_notebook,
         deeper.check_links,
         live.check_no_view_is_left,
         path.write_lists,
