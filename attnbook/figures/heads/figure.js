@@ -86,7 +86,7 @@ function answers(root, onPoint) {
   let say = (/** @type {number | null} */ _key) => "";
   const tell = () => {
     const key = pointed();
-    set(say(key), key !== null);
+    set(say(key));
     onPoint(key);
   };
   const { point, light, pointed } = pointing(root, tell);

@@ -1,7 +1,7 @@
 // The head in focus and one query: its scores, its weights, and what its output adds.
 /** @import { HeadAt, Reading } from "./types" */
 import { make, put, suppressShortcuts } from "../shared/elements.js";
-import { bars, keyButtons, shortName, span } from "../shared/key_axis.js";
+import { bars, keyButtons, listNumbers, shortName, span } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
@@ -43,11 +43,14 @@ export function stages(characters, onPoint) {
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
   const paint = ({ text, heads, added: addedBy }, query, [layer, head], gone) => {
     if (axis.children.length !== text.length) build(text);
+    const names = Array.from(text, (symbol, key) => fill(TEXT.key_button, { key, symbol }));
     [...axis.children].forEach((button, i) => {
-      const label = fill(TEXT.key_button, { key: i, symbol: text[i] });
-      put(button, { text: shortName(text[i], text.length), "aria-label": label, title: null });
+      put(button, { text: shortName(text[i], text.length), "aria-label": names[i], title: null });
     });
     const found = heads[layer][head];
+    const seen = names.slice(0, found.scores[query].length);
+    scoring.describe(listNumbers("scores", seen, found.scores[query]));
+    weighting.describe(listNumbers("weights", seen, found.weights[query]));
     const padded = (/** @type {number[]} */ row) => Array.from(text, (_, key) => row[key] ?? 0);
     const row = padded(found.scores[query]);
     scores.paint(row, span(row));

@@ -4,6 +4,7 @@ import { columnsFor, isRightToLeft, visible } from "./characters.js";
 import { decimals, walkAlong } from "./controls.js";
 import { make, put, suppressShortcuts } from "./elements.js";
 import { heatmap } from "./heatmap.js";
+import { listNumbers, MOST_ANNOUNCED } from "./key_axis.js";
 import { fill } from "./messages.js";
 import SHARED from "./messages.json" with { type: "json" };
 import { pointing, readout } from "./pointing.js";
@@ -17,6 +18,18 @@ const MOST_ROWS = 24; // of the map that have a name
 export function peakOf(weights) {
   const most = Math.max(...weights);
   return most > 0 ? weights.indexOf(most) : -1;
+}
+
+/** Scores or weights of a step, in words. @param {Translation} now @param {"scores" | "weights"} what @param {number} [most] */
+function listStep(now, what, most) {
+  const names = now.text.map((each, position) => fill(SHARED.table_row, { position, character: visible(each) }));
+  return listNumbers(what, names, now[what][now.step] ?? [], most);
+}
+
+/** Parts that a screen reader reads as one text, which has the words of all of them. @param {string} text @param {...Element} parts */
+function spokenAs(text, ...parts) {
+  for (const part of parts) part.setAttribute("aria-hidden", "true");
+  return [make("span", { class: "spoken", text }), ...parts];
 }
 
 /** A character that a sentence names. @param {string} character */
@@ -68,9 +81,9 @@ function outputBand(onStep, label, otherName) {
         const start = fill(SHARED.step_character, { step, character: quoted(output[step]) });
         const name = [start, details[step], was].filter(Boolean).join(", ");
         // Not focusable, because the slider reaches the same steps by keyboard.
-        const attributes = { ...shown, type: "button", tabindex: -1, "aria-label": name };
         const letter = make("bdi", { text: visible(output[step]) });
-        const button = make("button", attributes, ...pile(above, letter, below[step]));
+        const attributes = { ...shown, type: "button", tabindex: -1 };
+        const button = make("button", attributes, ...spokenAs(name, ...pile(above, letter, below[step])));
         button.addEventListener("click", () => onStep(step));
         return button;
       });
@@ -91,6 +104,7 @@ function outputBand(onStep, label, otherName) {
 function column(text, position, canHide) {
   const [bar, peakName, bracket] = ["bar", "peak-name", "bracket"].map((name) => make("span", { class: name }));
   const letter = make("bdi", { text: visible(text) });
+  const name = fill(canHide ? SHARED.hide_character : SHARED.character, { position, character: quoted(text) });
   const element = make(
     "button",
     {
@@ -98,11 +112,8 @@ function column(text, position, canHide) {
       class: "column",
       "data-key": position,
       tabindex: position ? -1 : 0,
-      "aria-label": fill(canHide ? SHARED.hide_character : SHARED.character, { position, character: quoted(text) }),
     },
-    make("span", { class: "track", "aria-hidden": true }, bar, peakName),
-    letter,
-    bracket,
+    ...spokenAs(name, make("span", { class: "track" }, bar, peakName), letter, bracket),
   );
   /** @param {number} weight @param {boolean} isPeak @param {boolean} isHidden @param {Ends | null} span @param {string} name */
   const paint = (weight, isPeak, isHidden, span, name) => {
@@ -129,7 +140,7 @@ function column(text, position, canHide) {
 function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
   const columns = make("div", { class: "columns", dir: "ltr", role: "group", "aria-label": SHARED.characters_of_text });
   const order = make("p", { class: "note" });
-  const { element } = stage(SHARED.weighting, { note, about, picture: [columns, order] });
+  const { element, describe } = stage(SHARED.weighting, { note, about, picture: [columns, order] });
   /** @type {ReturnType<typeof column>[]} */
   let parts = [];
   const build = ifChanged((/** @type {string[]} */ text) => {
@@ -146,8 +157,10 @@ function weightingBand({ onPoint, onBuild, note, most, onHide, about = [] }) {
     onBuild();
   });
   /** @param {Translation} now */
-  const paint = ({ text, weights, step, hidden = [], span = null, field = "" }) => {
+  const paint = (now) => {
+    const { text, output, weights, step, hidden = [], span = null, field = "" } = now;
     build(text);
+    describe(output.length ? `${listStep(now, "scores")} ${listStep(now, "weights")}` : "");
     const row = weights[step] ?? [];
     const peak = peakOf(row);
     parts.forEach((part, i) => part.paint(row[i] ?? 0, i === peak, hidden.includes(i), span, field));
@@ -227,7 +240,7 @@ export function textBands(options) {
   const root = make("div", { class: "text-bands" }, ...elements, numbers);
   const say = (/** @type {number | null} */ key) => {
     const isPointed = key !== null && now.output.length > 0;
-    sentence.set(isPointed ? describeKey(now, key) : now.sentence, isPointed);
+    sentence.set(isPointed ? describeKey(now, key) : now.sentence);
   };
   const pointer = pointing(root, say);
   /** @param {Translation} shown */
@@ -244,6 +257,7 @@ export function textBands(options) {
     if (output.length) table.paint(shown);
     pointer.light();
     say(pointer.pointed());
+    if (!options.answer) sentence.add(output.length ? listStep(shown, "weights", MOST_ANNOUNCED) : "");
   };
   return { element: root, paint };
 }

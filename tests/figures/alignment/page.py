@@ -29,7 +29,7 @@ READ = reading("""
         where('.bracket', (e) => e.classList.contains(end))),
     goldName: texts('.bracket').join(''),
     pointed: where('.column', (e) => e.classList.contains('lit')),
-    sentence: figure.querySelector('.readout').textContent,
+    sentence: figure.querySelector('.readout > span').textContent,
     rows: texts('tbody tr th'),
     numbers: bodies().flat(),
     shades: Object.fromEntries(all('.shade-path').filter((path) => path.getAttribute('d'))

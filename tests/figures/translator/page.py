@@ -26,7 +26,7 @@ READ = reading("""
     answer: figure.querySelector('.answer').textContent.trim(),
     percents: texts('.output-row button .below').map(Number),
     probabilities: bodies()[1].flat(),
-    sentence: figure.querySelector('.readout').textContent,
+    sentence: figure.querySelector('.readout > span').textContent,
     chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
     hidden: where('.column', (e) => e.ariaPressed === 'true'),
     pointed: where('.column', (e) => e.classList.contains('lit')),

@@ -138,10 +138,12 @@ REMOVE_REPEATED = """() => {
         if (isPlain && !word.closest(elsewhere)) word.replaceWith(word.textContent);
     }
 }"""
-# With "preload" axe would request the theme's style sheets from the wrong folder.
+# With "preload" axe would request the theme's style sheets from the wrong folder. Two rules
+# are off by default.
 RUN = """(only) => axe.run({
     resultTypes: ['violations'], preload: false,
-    ...(only ? {runOnly: only} : {rules: {'target-size': {enabled: true}}}),
+    ...(only ? {runOnly: only} : {rules: Object.fromEntries(
+        ['target-size', 'label-content-name-mismatch'].map(name => [name, {enabled: true}]))}),
 })"""
 # Storage may be refused.
 OPEN_SECTIONS = "try { localStorage.setItem('deeper', 'open') } catch {}"
