@@ -254,7 +254,6 @@ def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
 SCROLLED = """(part, at) => {
     part.scrollIntoView({ block: 'center' });
     part.scrollLeft = at * part.scrollWidth;
-    return part.scrollWidth > part.clientWidth + 9;
 }"""
 
 
@@ -266,13 +265,13 @@ def test_a_long_formula_has_a_shadow_at_each_side_where_it_continues(browser, ho
         index = page.locator("main .katex-display").evaluate_all(f"all => all.findIndex({long})")
         formula = page.locator("main .katex-display").nth(index)
         shaded = []
-        for at in (0, 0.5, 1):
+        for at in (0, 1):
             formula.evaluate(SCROLLED, at)
             grey = np.asarray(Image.open(io.BytesIO(formula.screenshot())).convert("L"), int)
             ground = np.median(grey)
             # A line at the edge: the shadow is as high as the formula, unlike its letters.
             shaded.append(tuple(abs(np.median(grey[:, x]) - ground) > 20 for x in (1, -2)))
-        assert shaded == [(False, True), (True, True), (True, False)]
+        assert shaded == [(False, True), (True, False)]
 
 
 SHIFTS = """
