@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from functools import partial, partialmethod
 from typing import Any, NamedTuple
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Locator, Page
 
 from attnbook import figures
@@ -296,6 +298,22 @@ def test_figures_are_printed_in_their_colours_with_large_enough_text(every):
     colours = every.evaluate("figure => getComputedStyle(figure).printColorAdjust", "print")
     assert colours == dict.fromkeys(EXAMPLES, "exact")
     assert not any(every.evaluate(SMALL_TEXT, "print").values())
+
+
+def test_forced_colours_leave_the_tracks_of_sliders_and_the_swatches_of_legends(every):
+    every.tab.emulate_media(forced_colors="active")
+    drawn = every.tab.locator('figure input[type="range"]:visible, figure .mask-legend i').all()
+    blank = []
+    for part in drawn:
+        picture = Image.open(io.BytesIO(part.screenshot())).convert("L")
+        width, height = picture.size
+        # A track is visible at both ends: the handle is at one of them at most.
+        ends = [picture.crop((x, 0, x + width // 4, height)) for x in (0, width - width // 4)]
+        if any(end.getextrema()[0] > 192 for end in ends):  # the ground is white
+            blank.append(part.evaluate("part => part.outerHTML"))
+    every.tab.emulate_media(forced_colors="none")
+    assert blank == []
+    assert len(drawn) > len(EXAMPLES)
 
 
 def test_only_readers_who_accept_motion_see_transitions(every):
