@@ -25,7 +25,7 @@ from tools.site.chapter import (
 )
 from tools.site.figures import lazy_scripts, live
 from tools.site.page_tree import Divider
-from tools.site.publish import descriptions, publishing, redirects, sharing
+from tools.site.publish import descriptions, publishing, redirects, sharing, take_along
 from tools.site.reference import api, api_entries, cheat_sheet, terms
 from tools.site.search import parts
 
@@ -39,6 +39,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         sharing.describe_site,
         redirects.read_redirects,
         publishing.describe_origin,
+        take_along.add_fold,
         execution.use_executions_of_make,
     ],
     ("builder-inited", "app"): [formulas.copy_style, publishing.drop_addresses],
@@ -101,6 +102,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         accessibility.name_toggles,
     ],
     ("build-finished", "app", "error"): [
+        take_along.forget_zip,
         deeper.write_report,
         sharing.write_lists,
         parts.write_parts,
@@ -109,6 +111,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         THEME,  # writes its colors for code
         finish.finish,
         cheat_sheet.finish,  # prints a page with the finished style
+        take_along.finish,
     ],
 }
 
@@ -163,6 +166,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A draft's pages contain nothing that a commit changes, so that none is written again for it.
     app.add_config_value("book_draft", default=False, rebuild="")
     app.add_config_value("book_answers", default=True, rebuild="env")
+    app.add_config_value("book_zip", default=False, rebuild="")
     app.add_config_value("book_redirects", {}, rebuild="html", types=[dict])
     connect(app, EVENTS)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -159,3 +159,19 @@ function startSearch({ target }) {
 }
 
 if (!SEARCHES) addEventListener("focusin", startSearch);
+
+// “Take the book along” is at the foot of a page where the browser can store pages. Its script comes once it is opened.
+{
+  /** @type {HTMLDetailsElement | null} */
+  const fold = document.querySelector(".attnbook-along");
+  const src = `${document.documentElement.dataset.content_root}_static/take_along.js`;
+  const start = async () => {
+    fold?.removeEventListener("toggle", start);
+    const hasArrived = await load([Object.assign(document.createElement("script"), { src })]);
+    if (!hasArrived) fold?.addEventListener("toggle", start);
+  };
+  if (fold && "serviceWorker" in navigator && location.protocol.startsWith("http")) {
+    fold.hidden = false;
+    fold.addEventListener("toggle", start);
+  }
+}
