@@ -108,7 +108,7 @@ export function pairsMap(title, onPoint) {
     );
     paintNames(
       counts,
-      visibleCounts(mask).map((count) => String(count || TEXT.none_visible)),
+      visibleCounts(mask).map(String),
       focus,
       false,
     );
