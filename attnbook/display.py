@@ -55,6 +55,7 @@ LOW, HIGH, TOP = "#010204", "#010205", "#010206"
 STRONG, STRONGEST = 0.61, 0.93
 """From here on, numbers are black on dark pages; from there on, white on light ones."""
 MOST_NUMBERED = 10  # columns whose cells hold their numbers
+MOST_PRECISE = 5  # columns whose cells have room for three decimals
 ON_LIGHT = {
     "ground": LIGHT["ground"],
     "weight": BLUE,
@@ -313,9 +314,9 @@ def heatmap(
 ) -> Picture:
     """Draw weights as a heatmap, a row per query and a column per key, each with its number.
 
-    An exact zero is written `0`, so that it cannot be mistaken for a small number. Of more
-    than 10 columns the numbers are in the description and in the table only: in the picture
-    they would be too small to read.
+    An exact zero is written `0`, so that it cannot be mistaken for a small number. From 6 columns
+    on, the picture has two of the three decimals, and of more than 10 none, as they would touch;
+    the description and the table have them all.
 
     Args:
         weights: numbers in [0, 1], `(num_queries, num_keys)`, at most 32 of each.
@@ -387,8 +388,9 @@ def _fill_cells(axes: Any, numbers: list[list[str]]) -> None:  # noqa: ANN401 - 
             weight = float(number)
             _draw_cell(axes, (j, i, 1, 1), BLUE, weight)
             if width <= MOST_NUMBERED:
+                text = number if number == "0" or width <= MOST_PRECISE else f"{weight:.2f}"
                 ink = TOP if weight >= STRONGEST else HIGH if weight >= STRONG else LOW
-                axes.text(j + 0.5, i + 0.5, number, color=ink, **middle)
+                axes.text(j + 0.5, i + 0.5, text, color=ink, **middle)
     if width > MOST_NUMBERED:
         _draw_scale(axes, height + 0.5)
     axes.set(xlim=(0, width), ylim=(height, 0))

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 import torch
+from matplotlib.textpath import TextPath
 
 from attnbook import Attention, masked_softmax
 from attnbook.colors import mix
@@ -167,6 +168,19 @@ def test_the_text_of_a_heatmap_has_11_px_at_least_on_a_phone(count):
     assert bool(least) == ('tabindex="0" style="overflow-x: auto"' in html) == (count > 8)
 
 
+@pytest.mark.parametrize("count", range(1, 11))
+def test_numbers_and_names_of_columns_never_touch(count):
+    picture = heatmap(torch.full((2, count), 0.888))
+    ends: dict[str, float] = {}
+    for text in drawing(picture).iter(f"{SVG}text"):
+        if re.match(r"key \d|0\.", text.text):
+            middle, row = float(text.get("x")), text.get("y")
+            half = TextPath((0, 0), text.text, 12).get_extents().width / 2
+            assert middle - half > ends.get(row, 0) + 2
+            ends[row] = middle + half
+    assert len(ends) == 3
+
+
 def test_a_picture_has_nothing_that_differs_between_processors():
     def picture(noise):
         figure, axes = new_figure(width=2, height=1)
@@ -183,7 +197,7 @@ def test_a_picture_has_nothing_that_differs_between_processors():
 def test_the_numbers_of_a_wide_heatmap_are_only_in_its_description(columns, numbered):
     picture = heatmap(torch.full((2, columns), 0.125))
     drawn = [text.text for text in drawing(picture).iter(f"{SVG}text")]
-    assert drawn.count("0.125") == (2 * columns if numbered else 0)
+    assert drawn.count("0.12") == (2 * columns if numbered else 0)
     assert picture._repr_html_().count("0.125") >= 2 * columns
     assert repr(picture).count("0.125") == 2 * columns
     # Without numbers, a scale says what the shades mean.

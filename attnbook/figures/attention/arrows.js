@@ -8,13 +8,12 @@ import SHARED from "../shared/messages.json" with { type: "json" };
 import TEXT from "./messages.json" with { type: "json" };
 
 const MOST_LABELS = 8; // keys that get a name
-// Thickness of arrows; height of a name, of 100; px from a tip to its name and to a common name; px by which a name
-// may leave the plane.
-const SMALL = { thick: 1, high: 14, gap: 9, commonGap: 12, outside: 12 };
-const LARGE = { thick: 0.5, high: 6, gap: 20, commonGap: 20, outside: 8 };
+// Thickness of arrows; px: the least side of the plane, the font size of names, from a tip to its name.
+const SMALL = { thick: 1, side: 88, font: 12, gap: 4 };
+const LARGE = { thick: 0.5, side: 168, font: 13, gap: 9 };
 export const BEYOND = 1.15; // the size of a plane relative to the reach of its arrows
 const BEYOND_SMALL = 1.5; // which leaves room for names
-const LETTER = 0.7; // em: the largest width of a name's letter
+const TURNS = [0, 0.25, -0.25, 0.5, -0.5, 0.75, -0.75]; // of a name around its tip, in half turns; 0 is ahead
 const MOST_RANKS = 3; // equal arrows, at most, that make the ones below wider
 
 /**
@@ -55,6 +54,12 @@ export function describeEqual(all) {
       ? fill(TEXT.many_keys_are_equal, { count: equal.length })
       : commonName(equal),
   );
+}
+
+/** A name's width in em, or a little more. @param {string} name */
+function widthOf(name) {
+  const each = [...name].map((letter) => (/[fijlrt .,]/.test(letter) ? 0.5 : /[mwMW]/.test(letter) ? 1.1 : 0.8));
+  return each.reduce((sum, width) => sum + width, 0);
 }
 
 /** Arrows from the middle of a plane, and names. @param {Arrow[]} all @param {number} reach @param {typeof SMALL} sizes */
@@ -99,39 +104,47 @@ function arrowShape([x, y], rank, thick, paint, className) {
 }
 
 /**
- * A name next to each tip, the query's first; a name that would cover another is left out.
+ * A name next to each tip, the query's first: within the plane, off other names and, where there is room, off tips.
+ * A name that would cover another everywhere is left out. On a larger plane, names only move apart.
  * @param {Arrow[]} all @param {(vector: Point) => Point} point @param {typeof SMALL} sizes
  */
-function labels(all, point, { high, gap, commonGap, outside }) {
+function labels(all, point, { side, font, gap }) {
+  const percent = (/** @type {number} */ em) => (100 * em * font) / side;
   const isHigh = all.reduce((sum, { vector }) => sum + vector[1], 0) > 0;
-  /** @type {[x: number, y: number, half: number][]} */
+  const tips = all.map(({ vector }) => ({ middle: point(vector), half: [1, 1] }));
+  /** @type {{ middle: number[], half: number[] }[]} */
   const labelled = [];
   return all
     .filter(({ rank, key }) => rank === 0 && all.length <= MOST_LABELS + 1 && key < MOST_LABELS)
     .reverse()
     .flatMap(({ vector, equal }) => {
-      const [x, y] = point(vector);
+      const tip = point(vector);
       // The name of a zero vector is on the side opposite to the query.
-      const [across, deep] = x || y ? [x, y] : point(all[all.length - 1].vector).map((number) => -number);
-      const length = Math.hypot(across, deep) || 1;
-      let [right, down] = [across / length, deep / length];
+      const [across, deep] = tip.some(Boolean) ? tip : point(all[all.length - 1].vector).map((number) => -number);
       // A common name is longer: it is above or below the tip, on the side with fewer arrows if both are near.
-      if (equal.length > 1) [right, down] = [0, (Math.abs(down) > 0.5 ? down > 0 : isHigh) ? 1 : -1];
+      const isBelow = Math.abs(deep) > Math.abs(across) ? deep > 0 : isHigh;
+      const ahead = equal.length > 1 ? (isBelow ? 0.5 : -0.5) * Math.PI : Math.atan2(deep, across);
       const text = commonName(equal);
-      const half = (high * LETTER * text.length) / 2;
-      const middle = x + right * (high / 2 + half);
-      const covers = labelled.some(
-        ([other, row, width]) => Math.abs(middle - other) < half + width && Math.abs(y - row) < high,
-      );
-      if (covers) return [];
-      labelled.push([middle, y, half]);
-      // Beyond the tip, in the direction of the arrow; never far beyond the plane.
-      const leftShare = (1 - right) / 2;
-      const [least, most] = [leftShare, 1 - leftShare].map((share) => (share * LETTER * text.length).toFixed(2));
-      const left = `clamp(${least}em - ${outside}px, ${50 + x}% + ${(gap * right).toFixed(1)}px, 100% + ${outside}px - ${most}em)`;
-      const top = `calc(${50 + y}% + ${((equal.length > 1 ? commonGap : gap) * down).toFixed(1)}px)`;
-      return [
-        make("i", { text, style: `left: ${left}; top: ${top}; translate: ${(-100 * leftShare).toFixed(0)}% -50%` }),
-      ];
+      const size = [widthOf(text) / 2, 0.5]; // em, half of it
+      const half = size.map(percent);
+      const spots = TURNS.map((turn) => {
+        const way = [Math.cos(ahead + turn * Math.PI), Math.sin(ahead + turn * Math.PI)];
+        const wanted = tip.map((at, i) => at + way[i] * (half[i] + percent(gap / font)));
+        const middle = wanted.map((at, i) => Math.max(half[i] - 50, Math.min(50 - half[i], at)));
+        return { way, middle, half };
+      });
+      const free = (/** @type {{ middle: number[], half: number[] }[]} */ taken) =>
+        spots.find(({ middle }) =>
+          taken.every((box) => middle.some((at, i) => Math.abs(at - box.middle[i]) >= half[i] + box.half[i])),
+        );
+      const spot = free([...labelled, ...tips]) ?? free(labelled);
+      if (!spot) return [];
+      labelled.push(spot);
+      const [left, top] = size.map((em, i) => {
+        const from = `${50 + tip[i]}% + ${(gap * spot.way[i]).toFixed(1)}px + ${(em * spot.way[i]).toFixed(2)}em`;
+        const least = `${em.toFixed(2)}em`;
+        return `clamp(${least}, ${from}, 100% - ${least})`;
+      });
+      return [make("i", { text, style: `left: ${left}; top: ${top}` })];
     });
 }

@@ -47,6 +47,7 @@ TEXT = Messages(__file__)
 CPU = torch.device("cpu")
 MOST_EXAMPLES = 8
 MOST_ARROWS = 8  # keys, each in a colour of its own
+MOST_LONGER = 10  # times as long as the shortest arrow may the longest be
 MOST_PRINTED = 16  # numbers of a row, and rows, that the text spells out
 
 
@@ -119,7 +120,7 @@ class AttentionFigure(Figure):
     formula = traitlets.Unicode().tag(sync=True)
     sees: traitlets.List[Any] = traitlets.List().tag(sync=True)  # empty without a mask
     hidden = traitlets.Unicode().tag(sync=True)
-    # Arrows are drawn for a few vectors of two components; otherwise these stay empty.
+    # Arrows are drawn where they tell where scores come from; otherwise these stay empty.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
@@ -156,7 +157,7 @@ class AttentionFigure(Figure):
         batch, num_queries, num_keys = scores.shape
         valid_lens = first_lengths(valid_lens, scores.shape, causal)
         drawn = request_for(written, queries, keys, written_with) if written else {}
-        flat = queries.shape[-1] == keys.shape[-1] == 2 and num_keys <= MOST_ARROWS
+        has_arrows = movable == "vectors" or arrows_tell(queries, keys, scores)
         moves = drag_settings(movable, layer, queries, keys, scores) if movable else {}
         if key_heads and (movable or written):
             raise ValueError("key_heads must be empty where scores are moved or written")
@@ -171,8 +172,8 @@ class AttentionFigure(Figure):
             sees=visible_lists(mask, scores.shape),
             hidden=name_of_hidden(drawn.get("draws") == "mask" or mask is not None, causal),
             formula=formula or getattr(layer, "formula", "score(q, k)"),
-            query_vectors=numbers("queries", queries) if flat else [],
-            key_vectors=numbers("keys", keys) if flat else [],
+            query_vectors=numbers("queries", queries) if has_arrows else [],
+            key_vectors=numbers("keys", keys) if has_arrows else [],
             action=action,
             caption=caption,
             written=drawn,
@@ -302,6 +303,15 @@ def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     check_count("queries", queries.shape[1])
     check_count("keys", keys.shape[1])
     check_count("value_size", values.shape[2])
+
+
+def arrows_tell(queries: Tensor, keys: Tensor, scores: Tensor) -> bool:
+    """Whether arrows show where scores come from: few, in a plane, all long enough to be seen."""
+    if not queries.shape[-1] == keys.shape[-1] == 2 or keys.shape[1] > MOST_ARROWS:
+        return False
+    lengths = torch.cat([queries, keys], dim=1).norm(dim=-1)
+    shortest = lengths.masked_fill(lengths == 0, torch.inf).min()
+    return bool(scores.max() > scores.min() and lengths.max() <= MOST_LONGER * shortest)
 
 
 def first_lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> Tensor:

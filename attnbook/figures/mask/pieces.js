@@ -107,12 +107,7 @@ export function pairsMap(title, onPoint) {
       -1,
       true,
     );
-    paintNames(
-      counts,
-      visibleCounts(mask).map((count) => String(count || TEXT.none_visible)),
-      focus,
-      false,
-    );
+    paintNames(counts, visibleCounts(mask).map(String), focus, false);
     [...counts.children].forEach((each, i) => each.classList.toggle("nothing", !mask[i].some(Boolean)));
     put(marks, { viewBox: `0 0 ${num_keys} ${num_queries}` });
     /** @type {[number, number][]} */

@@ -74,7 +74,10 @@ export function scoreBand(scores, keys, block, slots) {
     drawn.paint(heights, ends, read);
     was.hidden = old === -Infinity || old === now;
     is.hidden = now === -Infinity;
-    [old, now].forEach((score, i) => put([was, is][i], { style: `--at: ${(ends[1] - score) / (ends[1] - ends[0])}` }));
+    [old, now].forEach((score, i) => {
+      const at = `--at: ${(ends[1] - score) / (ends[1] - ends[0])}`;
+      put([was, is][i], { style: score === -Infinity ? null : at });
+    });
     band.setNote(fill(TEXT.highest_so_far, { highest: formatNumber(now) }));
     blocks.forEach((cell, i) => put(cell, { class: i + 1 === step ? "now" : i < step ? "read" : "" }));
   };

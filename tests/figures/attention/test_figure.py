@@ -53,6 +53,14 @@ def test_only_a_few_vectors_of_two_components_are_stored_for_arrows():
     assert arrows == {"planar": 1, "additive": 0, "toy": 0}
 
 
+@pytest.mark.parametrize(("length", "stored"), [(10.0, 1), (10.1, 0), (0.0, 0)])
+def test_arrows_are_left_out_where_their_lengths_say_nothing(length, stored):
+    queries, values = torch.tensor([[[length, 0.0]]]), torch.ones(1, 2, 1)
+    # Longer than ten times the shortest, that would be a dot; at 0, all scores are equal.
+    figure = AttentionFigure(attnbook.dot_score, queries, torch.eye(2)[None], values)
+    assert len(figure.query_vectors) == stored
+
+
 def test_no_lengths_means_all_keys_and_whole_floats_become_whole_numbers():
     assert AttentionFigure(**inputs(valid_lens=None)).valid_lens == [7, 7]
     figure = AttentionFigure(**inputs(valid_lens=torch.tensor([7.0, 2.0])))

@@ -14,6 +14,7 @@ from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import CASES
 from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.prediction.cases import CASES as PREDICTION
+from tests.figures.shared.collisions import IN_ALL_STATES
 from tests.figures.shared.page import FRAMES, TOO_WIDE, harness, open_figure, open_in_book
 from tests.figures.shared.test_every_figure import EXAMPLES
 from tools import BUDGETS
@@ -222,12 +223,37 @@ def test_captions_folds_motion_and_heatmaps_are_alike_and_steps_have_buttons(eve
 
 HEIGHTS = """() => [...document.querySelectorAll('[data-attnbook-view]')].map((view) =>
     [view.dataset.attnbookView, view.querySelector('figure').getBoundingClientRect().height])"""
+EACH = f"""async () => {{
+    const found = {{}};
+    for (const view of document.querySelectorAll('[data-attnbook-view]')) {{
+        const faults = await ({IN_ALL_STATES})(view.querySelector('figure'));
+        if (faults.length) found[view.dataset.attnbookView] = faults;
+    }}
+    return found;
+}}"""
 
 
-def test_on_a_phone_each_figure_of_the_book_is_lower_than_the_screen(browser, site, tmp_path):
-    page = tmp_path / "gallery.html"
+@pytest.fixture(scope="module")
+def book_gallery(site, tmp_path_factory):
+    page = tmp_path_factory.mktemp("gallery") / "gallery.html"
     page.write_text(gallery(site, []), "utf-8")
-    with open_in_book(browser, page.as_uri(), PHONE) as (tab, figures, _):
+    return page.as_uri()
+
+
+def test_on_a_phone_each_figure_of_the_book_is_lower_than_the_screen(browser, book_gallery):
+    with open_in_book(browser, book_gallery, PHONE) as (tab, figures, _):
         assert figures.count() > 50
         assert {name: height for name, height in tab.evaluate(HEIGHTS) if height > MOST_HIGH} == {}
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") == 0
+
+
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_nothing_overlaps_or_is_cut_off_in_any_figure_of_the_book(browser, book_gallery, width):
+    with open_in_book(browser, book_gallery, width, reduced_motion="reduce") as (tab, _, _):
+        assert tab.evaluate(EACH) == {}
+
+
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_nothing_overlaps_or_is_cut_off_in_a_figure_of_any_kind(every, width):
+    for name in FIGURES:
+        assert every.figure(name, width).evaluate(IN_ALL_STATES) == [], name
