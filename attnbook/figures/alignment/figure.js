@@ -7,7 +7,9 @@ import { make, put, stretched } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
-import { textBands } from "../shared/text_bands.js";
+import TOKENS from "../tokens/messages.json" with { type: "json" };
+import { outputTokens, textTokens } from "../tokens/rows.js";
+import { tokenView } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { goldOf, goldPath, optionName, otherOutput, sentence, weightInside } from "./steps.js";
 
@@ -31,10 +33,10 @@ function drawAlignment(context) {
   const outline = make("svg:path");
   const outlines = stretched(null, "heat-outlines gold-spans", outline);
   const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
-  const bands = textBands({
-    onStep: (step) => choose(model.get("date"), step),
-    otherName: TEXT.expected,
-    note: SHARED.full_column,
+  const view = tokenView({
+    onQuery: (step) => choose(model.get("date"), step),
+    names: { source: SHARED.characters_of_text, target: SHARED.bands_output, above: TEXT.expected },
+    hasSteps: true,
     most: [36, 24],
     mapNote: anySpans ? TEXT.boxes : "",
     over: [outlines],
@@ -50,22 +52,28 @@ function drawAlignment(context) {
       weights = shown.scores.map((row) => maskedSoftmax(row));
       put(outlines, { viewBox: `0 0 ${shown.text.length} ${Math.max(1, shown.output.length)}` });
       put(outline, { d: goldPath(shown) });
-      bands.element.classList.toggle("plain-text", !Object.keys(shown.spans).length);
     }
     drawn = date;
     const { text, output, scores, fields } = shown;
-    const span = output.length ? goldOf(shown, step) : null;
-    const inside = span
-      ? { name: fill(TEXT.inside_bracket, { field: fields[step] }), weight: weightInside(weights[step], span) }
+    const ends = output.length ? goldOf(shown, step) : null;
+    const inside = ends
+      ? { name: fill(TEXT.inside_bracket, { field: fields[step] }), weight: weightInside(weights[step], ends) }
       : { name: TEXT.no_bracket, weight: "" };
-    bands.paint({
-      ...{ text, output, scores, weights, step, span, details: fields, field: fields[step] },
+    const span = ends && { ends, name: fields[step] };
+    view.paint({
+      source: textTokens(text, false),
+      target: outputTokens(output, { other: otherOutput(shown), otherName: TEXT.expected, details: fields }),
+      heads: [[{ scores, weights }]],
+      headAt: [0, 0],
+      query: step,
+      queryName: fill(TOKENS.step, { step }),
       sentence: sentence(shown, weights, step),
-      other: otherOutput(shown),
+      span: Object.keys(shown.spans).length ? span : undefined,
+      details: fields[step],
       inside: [inside],
     });
   };
-  return mountFigure(context, { elements: [choice, bands.element], traits: ["date", "step"], paint }).close;
+  return mountFigure(context, { elements: [choice, view.element], traits: ["date", "step"], paint }).close;
 }
 
 export default { render: drawAlignment };

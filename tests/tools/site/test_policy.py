@@ -77,7 +77,7 @@ def test_no_figure_breaks_the_policy_and_each_is_alive(browser, site, strict, ch
             expect(task).to_contain_text("ZeroDivisionError")
         if chapter == MODEL:
             tab.locator("figure input[type=text]:visible").first.fill("abcabc")
-            expect(tab.locator("figure .heads-line label").first).to_be_visible()
+            expect(tab.locator("figure .token").first).to_be_visible()
         assert record.complaints + record.failures == []
 
 
