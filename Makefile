@@ -32,6 +32,9 @@ help: ## print this list
 book: $(READY) ## execute changed chapters, render the book, print its address (ANSWERS=no: without answers)
 	@$(BIN)/python -m tools.book.build build $(WITHOUT_ANSWERS)
 
+zip: $(READY) ## `make book`, with the whole book as one zip in _build/html, to which its pages link (ANSWERS=no)
+	@$(BIN)/python -m tools.book.build build --zip $(WITHOUT_ANSWERS)
+
 chapter: $(READY) ## NAME=masked-softmax: execute, render and serve this chapter
 	@$(BIN)/python -m tools.book.build chapter "$(NAME)"
 
@@ -138,4 +141,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test judge-grades compare-judges check test pythons mutants rounding bench checkpoints grade lock clean
+.PHONY: help book zip chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test judge-grades compare-judges check test pythons mutants rounding bench checkpoints grade lock clean

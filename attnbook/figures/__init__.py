@@ -19,7 +19,6 @@ from attnbook.figures.position.figure import PositionFigure
 from attnbook.figures.prediction.figure import Prediction
 from attnbook.figures.recognize.figure import RecognizeFigure
 from attnbook.figures.scaling.figure import ScalingFigure
-from attnbook.figures.shape.figure import ShapeFigure
 from attnbook.figures.translator.figure import TranslatorFigure
 
 __all__ = [
@@ -35,6 +34,5 @@ __all__ = [
     "Prediction",
     "RecognizeFigure",
     "ScalingFigure",
-    "ShapeFigure",
     "TranslatorFigure",
 ]

@@ -1,4 +1,4 @@
-"""Shape tracing: a layer's source, with the shape of what each of its lines made."""
+"""Shape tracing: a table of what each line of a layer makes, with its shape."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def trace(
     vary: Iterable[str] | str | None = None,
     **keyword_inputs: Any,  # noqa: ANN401
 ) -> Trace:
-    """Run a layer once and show its source with the shapes of what each line makes.
+    """Run a layer once and list the tensors that its lines make, with their shapes.
 
-    Shown are variables and results, and parts of a line whose shape is another.
+    There is a row for each argument, variable and result, and for each part of a line. In a
+    notebook, a long table shows the parts of lines when you open them.
 
     A copy of the layer really runs, on copies of the inputs, so nothing of the run is left in
     them, and random numbers are as before. Of a function, its closure, its default values and
@@ -48,8 +49,8 @@ def trace(
             `batch` and `num_keys`; then each other with which the layer runs, too.
 
     Returns:
-        A `Trace`, shown as text or HTML. If the layer raises, `trace` does not: the
-        exception is shown at its line, with the shapes so far, and is in `Trace.error`.
+        A `Trace`, shown as a table. If the layer raises, `trace` does not: the exception is
+        in the last row of its function, after the shapes so far, and in `Trace.error`.
 
     Raises:
         TypeError: a source cannot be read, the layer or an input cannot be copied, or
@@ -68,4 +69,4 @@ def trace(
     varied = {*named} & USUALLY_FREE if vary is None else {*check_names(vary, "vary", named)}
     scope = Scope(getattr(layer, "_orig_mod", layer), follow)  # torch.compile's
     found = compare(scope, (inputs, keyword_inputs), named, varied)
-    return Trace(*found, scope.modules)
+    return Trace(*found)

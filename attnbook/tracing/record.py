@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from types import FrameType, SimpleNamespace
 from typing import Any, TypeAlias
 
-import torch
 from torch import Tensor
 from torch.overrides import BaseTorchFunctionMode, has_torch_function
 
@@ -23,7 +22,7 @@ from attnbook.tracing.naming import Sizes
 from attnbook.tracing.source import NOT_RUN, Source, bound_by
 
 Name: TypeAlias = str | ast.expr
-LONGEST, DEEPEST, MOST_NUMBERS = 40, 3, 4096
+LONGEST, DEEPEST = 70, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +30,13 @@ class Step:
     """A tensor that a traced run made.
 
     Args:
-        section: the index in `Trace.sections` of the function that made it.
+        section: the index of the function that made it, 0 for the layer's own.
         title: what that function is called in the trace.
         line: the line within the function's source, from 1.
         name: what it is called, or the expression that made it.
+        code: the same with what it was set to, `name = expression`, if the line says so.
         shape: its sizes.
         symbols: its sizes as the trace prints them, by name where one is known.
-        numbers: a copy of it, on the CPU, as it was when it was made. None for more
-            than 4096 numbers, and for what holds none to read.
         part: whether it is only a part of what its line makes.
 
     Example:
@@ -51,9 +49,9 @@ class Step:
     title: str
     line: int
     name: str
+    code: str
     shape: tuple[int, ...]
     symbols: tuple[str, ...]
-    numbers: Tensor | None
     part: bool
 
 
@@ -66,8 +64,7 @@ class Run:
     Attributes:
         owners: for each function, the object whose method it is, as copied for this run.
         calls: how often each function was called; the first call is recorded.
-        passes: how often the statement that begins at a line ran.
-        made: what was made, in order, as it was when it was made first.
+        made: what was made, in order, with the shape that it had when it was made first.
         last: the shape that it had when it was made last.
         error_lines: where the exception passed through the functions; it arose in the last one.
     """
@@ -77,14 +74,12 @@ class Run:
     ) -> None:
         self.sources, self.owners, self.sizes, self.names = sources, owners, sizes, names
         self.calls: Counter[Source] = Counter()
-        self.passes: Counter[tuple[Source, int]] = Counter()
         self.made: dict[tuple[ast.AST, int], Step] = {}
         self.last: dict[tuple[ast.AST, int], tuple[int, ...]] = {}
         self.error: Exception | None = None
         self.error_lines = {sources[0]: sources[0].node.lineno}  # if its first line does not run
         self._frames: dict[FrameType | None, Source] = {}
         self._at: dict[FrameType, int] = {}  # where the statement begins that runs now
-        self._first_instructions: dict[tuple[Source, int], int] = {}
         self._leaving: dict[FrameType, ast.Return] = {}  # perhaps through a `finally`
 
     def watch(self, call: Callable[[], object]) -> None:
@@ -146,12 +141,9 @@ class Run:
         source = self._frames[frame]
         if event == "line":
             line = source.starts.get(frame.f_lineno, frame.f_lineno)
-            first = self._first_instructions.setdefault((source, line), frame.f_lasti)
-            begins = frame.f_lasti == first  # and does not go on, in a further line or pass
-            if begins or line != self._at.get(frame):
+            if line != self._at.get(frame):  # else the statement goes on, in a further line
                 self._record_bound(source, frame, line)
                 self._at[frame] = line
-                self.passes[source, line] += begins
                 statement = source.statements.get(line)
                 if isinstance(statement, ast.Return):
                     self._leaving[frame] = statement
@@ -174,7 +166,7 @@ class Run:
         for bound in bound_by(statement) if statement and not over else ():
             with contextlib.suppress(Exception):  # a property may raise anything
                 value = operator.attrgetter(ast.unparse(bound))(SimpleNamespace(**frame.f_locals))
-                self._record(source, bound, short(bound), value, line)
+                self._record(source, bound, ast.unparse(bound), value, line)
 
     def _returned(self, frame: FrameType, event: str, value: Any) -> Any:  # noqa: ANN401
         """Record the value of an expression, when the function that it called returns."""
@@ -184,29 +176,30 @@ class Run:
             node = source.expressions.get(positions[caller.f_lasti // 2])
             is_torch = frame.f_code is BaseTorchFunctionMode.__torch_function__.__code__
             if node and _is_value(node, frame.f_locals["func"] if is_torch else None):
-                self._record(source, node, short(node), value, node.lineno)
+                self._record(source, node, source.codes[node], value, node.lineno)
         return self._returned
 
     def _record(self, source: Source, node: ast.AST, name: Name, value: object, line: int) -> None:
-        """Record the tensors of a value: what was made first, and the shape made last."""
+        """Record the tensors of a value: the shapes made first, and the shape made last."""
         section, number = self.sources.index(source), line - source.first_line + 1
         part = node in source.parts
         for n, (text, tensor) in enumerate(tensors(name, value)):
             shape = self.last[node, n] = tuple(tensor.shape)
-            if (node, n) not in self.made:
-                numbers = copy_numbers(tensor)
-                self.made[node, n] = Step(section, "", number, text, shape, (), numbers, part)
+            code = source.codes.get(node, text) if tensor is value else text
+            if isinstance(node, ast.Return) and not code.startswith("return"):
+                code = f"return {code}"
+            step = Step(section, "", number, short(text), short(code), shape, (), part)
+            self.made.setdefault((node, n), step)
 
 
-def short(node: ast.expr) -> str:
-    """Write an expression in one line that is not too long."""
-    text = ast.unparse(node)
+def short(text: str) -> str:
+    """Cut a line that is too long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def tensors(name: Name, value: object, depth: int = DEEPEST) -> Iterator[tuple[str, Tensor]]:
     """Name the tensors in a value, and in lists, tuples and dictionaries; not nested tensors."""
-    text = name if isinstance(name, str) else short(name)
+    text = name if isinstance(name, str) else ast.unparse(name)
     if isinstance(value, Tensor) and not value.is_nested:
         yield text, value
     elif isinstance(value, dict | tuple | list) and depth:
@@ -215,16 +208,6 @@ def tensors(name: Name, value: object, depth: int = DEEPEST) -> Iterator[tuple[s
         parts = parts if len(parts) == len(value) else []  # `return first, *others`
         for (key, item), part in itertools.zip_longest(items, parts):
             yield from tensors(part or f"{text}[{key!r}]", item, depth - 1)
-
-
-def copy_numbers(tensor: Tensor) -> Tensor | None:
-    """Copy a tensor's numbers, so that no later change reaches them."""
-    with contextlib.suppress(RuntimeError, TypeError):  # of the meta device, inside of vmap
-        if tensor.numel() <= MOST_NUMBERS:
-            # By way of a list: the copy is a plain tensor, whatever its original was.
-            numbers = torch.tensor(tensor.tolist(), dtype=tensor.dtype, device="cpu")
-            return numbers.reshape(tensor.shape)
-    return None
 
 
 def _is_value(node: ast.expr, function: Any) -> bool:  # noqa: ANN401

@@ -101,8 +101,7 @@ def compare(scope: Scope, inputs: Inputs, sizes: Sizes, vary: set[str]) -> Compa
         # Most other names are fixed by parameters: another size of each is tried.
         for name in [size for size in sizes if size not in vary and first.error is None]:
             run = _run(scope, inputs, sizes, vary | {name})
-            same = {*run.passes, *run.made} == {*first.passes, *first.made}
-            if name in run.names and run.error is None and same:
+            if name in run.names and run.error is None and {*run.made} == {*first.made}:
                 second, vary = run, vary | {name}
     return first, second, ""
 

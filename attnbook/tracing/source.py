@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import inspect
 import linecache
 import operator
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
@@ -30,6 +30,7 @@ class Source:
         starts: for each line, where the innermost statement around it begins.
         expressions: what may make a tensor that has no name, by position.
         parts: those that are only a part of a statement.
+        codes: these and all statements as code, and what is set as `name = expression`.
         numbers: the whole numbers in it, and those that its owner has.
     """
 
@@ -37,8 +38,7 @@ class Source:
         self.function, self.owner, self.name = function, owner, name
         self.code, *self.inner = codes_in(function.__code__)
         self.node, lines = read(function)
-        first = self.first_line = self.code.co_firstlineno  # a decorator's, if there is one
-        self.lines = textwrap.dedent("".join(lines[first - 1 : self.node.end_lineno])).split("\n")
+        self.first_line = self.code.co_firstlineno  # a decorator's, if there is one
         title = ".".join(self.code.co_qualname.split("<locals>.")[-1].split(".")[-2:])
         # A method's name is already in its title.
         self.title = title if name in ("", function.__name__) else f"{name}: {title}"
@@ -46,15 +46,20 @@ class Source:
         statements = [it for it in nodes if isinstance(it, ast.stmt)]  # from the outside in
         self.starts = {row: it.lineno for it in statements for row in lines_of(it)}
         self.statements = {it.lineno: it for it in reversed(statements[1:])}
-        returned = [it.value for it in nodes if isinstance(it, ast.Return)]
-        named = {*returned, *(each for it in returned for each in getattr(it, "elts", []))}
-        named |= {it.value for it in nodes if isinstance(it, ASSIGNMENTS) and any(bound_by(it))}
+        binding = [it for it in nodes if isinstance(it, ASSIGNMENTS) and any(bound_by(it))]
+        results = [it.value for it in nodes if isinstance(it, ast.Return) or it in binding]
+        tuples = [it for it in results if isinstance(it, ast.Tuple)]
+        named = {*results, *(item for it in tuples for item in it.elts)}
         named |= {each for it in statements for each in bound_by(it)}
         found = [it for it in nodes if isinstance(it, PARTS) and it not in named]
         self.expressions: dict[tuple[int | None, ...], ast.expr] = {
             (it.lineno, it.end_lineno, it.col_offset, it.end_col_offset): it for it in found
         }
         self.parts = {*found} - {it.value for it in nodes if isinstance(it, ast.Expr)}
+        write = functools.partial(write_code, lines)
+        self.codes: dict[ast.AST, str] = {it: write(it) for it in [*found, *statements]}
+        self.codes |= {it.target: write(it) for it in nodes if isinstance(it, ast.AugAssign)}
+        self.codes |= {target: code for it in binding for target, code in assignments_in(it, write)}
         constants = [it.value for it in nodes if isinstance(it, ast.Constant)]
         values = [*constants, *getattr(owner, "__dict__", {}).values()]
         self.numbers = {it for it in values if type(it) is int}
@@ -136,6 +141,29 @@ def bound_by(node: ast.AST) -> Iterator[ast.Name | ast.Attribute]:
             yield child
         elif not isinstance(child, ast.stmt | OWN_NAMES):
             yield from bound_by(child)
+
+
+def write_code(lines: list[str], node: ast.expr | ast.stmt) -> str:
+    """Write code of one line as in the source, and of several lines the first one."""
+    if node.lineno == node.end_lineno:
+        return lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()
+    return next(text for text in ast.unparse(node).split("\n") if text[0] != "@")
+
+
+def assignments_in(
+    node: ast.Assign | ast.AnnAssign | ast.NamedExpr, write: Callable[[ast.expr], str]
+) -> Iterator[tuple[ast.expr, str]]:
+    """Write what an assignment sets as `name = expression`, of what it unpacks one item."""
+    value: Any = node.value  # not None: it sets something
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        items = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        texts = [f"{write(value)}[{n}]" for n in range(len(items))]
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(items):
+            texts = [write(it) for it in value.elts]
+        if isinstance(value, ast.GeneratorExp) or any(isinstance(it, ast.Starred) for it in items):
+            continue  # no item has an index
+        for each, text in zip(items, texts, strict=True) if items else [(target, write(value))]:
+            yield each, f"{write(each)} = {text}"
 
 
 def lines_of(node: ast.stmt) -> range:

@@ -256,7 +256,7 @@ def test_a_chapter_is_marked_as_read_announced_and_ticked(reader, progress_url):
 
 
 ENTRIES = """() => [...document.querySelectorAll('.attnbook-path li')]
-    .map(each => each.textContent.replace(/\\s+/g, ' ').replace(/ · \\d+ min/, '').trim())"""
+    .map(each => each.textContent.replace(/\\s+/g, ' ').replace(/ · Core \\d+ min/, '').trim())"""
 CONTINUE = """() => {
     const link = document.querySelector('.attnbook-continue:not([hidden]) a');
     return link && [link.textContent, link.href];
@@ -279,7 +279,9 @@ def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, progre
     reader.evaluate("() => attnbookProgress.write('read/second/-', '1')")
     assert reader.evaluate(ENTRIES)[1] == "Second · ✓ read · 1 of 1 prediction · 0 of 1 task"
     show(reader, progress_url, OWN)
-    assert "Second · ✓ read · 1 of 2 predictions · 0 of 1 task" in reader.evaluate(ENTRIES)
+    assert reader.evaluate(ENTRIES) == ["First", "Third"]
+    begun = ENTRIES.replace(".attnbook-path", ".attnbook-started")
+    assert reader.evaluate(begun) == ["Second · ✓ read · 1 of 2 predictions · 0 of 1 task"]
 
 
 def test_progress_is_saved_deleted_and_loaded(reader, progress_url):

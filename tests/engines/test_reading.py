@@ -123,23 +123,33 @@ def test_a_link_shows_its_section_although_figures_start_above_it(engine, watche
     assert engine.complaints() == []
 
 
-@pytest.fixture
-def denied_url(watched_site, serve):
+# Uses all of the quota, as other pages of the same address may do.
+FILL = """<script>for (const storage of [localStorage, sessionStorage])
+for (let size = 2 ** 22; size >= 1; size /= 2)
+  try { for (let i = 0; ; i++) storage.setItem(`${size} ${i}`, "x".repeat(size)); } catch {}
+</script>"""
+
+
+@pytest.fixture(params=[DENY, FILL], ids=["denied", "full"])
+def refusing_url(request, watched_site, serve):
     page = watched_site / PAGE
-    denied = page.with_name("denied.html")
-    denied.write_text(page.read_text("utf-8").replace("<head>", f"<head>{DENY}", 1), "utf-8")
+    refusing = page.with_name("refusing.html")
+    refusing.write_text(
+        page.read_text("utf-8").replace("<head>", f"<head>{request.param}", 1), "utf-8"
+    )
     yield serve(watched_site)
-    denied.unlink()
+    refusing.unlink()
 
 
 @pytest.mark.usefixtures("one_engine")
-def test_a_page_whose_browser_stores_nothing_has_no_errors_and_a_color_button(engine, denied_url):
-    engine.open(f"{denied_url}chapters/denied.html")
+def test_a_page_whose_browser_stores_nothing_has_no_errors_and_a_color_button(engine, refusing_url):
+    engine.open(f"{refusing_url}chapters/refusing.html")
     assert until(engine, READY)
     theme = "() => document.documentElement.dataset.theme"
     themes = []
     for _ in range(3):
         engine.evaluate("() => document.querySelector('.theme-switch-button').click()")
         themes.append(engine.evaluate(theme))
+    engine.evaluate("() => [localStorage, sessionStorage].forEach(each => each.clear?.())")
     assert {*themes} == {"light", "dark"}
     assert engine.complaints() == []

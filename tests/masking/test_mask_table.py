@@ -21,11 +21,15 @@ NAME = re.compile(r"`([\w.]+)`")
 
 
 def rows():
-    """The cells of the table, by the first of them and the heads of the others."""
+    """The cells of the two tables, by the first of a row and the heads of the others."""
     lines = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("|")]
-    start = next(index for index, cells in enumerate(lines) if cells[0] == "call")
-    heads = lines[start][1:]
-    found = {cells[0]: dict(zip(heads, cells[1:], strict=True)) for cells in lines[start + 2 :][:7]}
+    first, second = (index for index, cells in enumerate(lines) if cells[0] == "call")
+    tables = [lines[start + 2 :][:7] for start in (first, second)]
+    found = {}
+    for one, other in zip(*tables, strict=True):
+        assert one[0] == other[0]
+        heads, cells = lines[first][1:] + lines[second][1:], one[1:] + other[1:]
+        found[one[0]] = dict(zip(heads, cells, strict=True))
     assert [*found][-1] == "`transformers`"
     return found
 

@@ -279,7 +279,8 @@ def fails_on_right_code(double):
 
 
 def test_a_grade_names_a_bug_that_is_left_and_has_a_table_where_some_are_caught():
-    assert str(grade_tests("double", catches_tripled)) == (
+    some = grade_tests("double", catches_tripled)
+    assert str(some) == (
         "double, 1 test: not every known bug is caught. "
         "It passes on every correct implementation.\n"
         "  test 1: catches_tripled\n"
@@ -289,6 +290,12 @@ def test_a_grade_names_a_bug_that_is_left_and_has_a_table_where_some_are_caught(
         "tripled caught\n"
         "Not caught, for example: 'short'. A user would report: It looks short."
     )
+    html = some._repr_html_()  # on a page, too, the name is above the table: no head breaks in it
+    assert re.findall(r"<th .*?</th>|<code>\w+</code>", html)[:3] == [
+        "<code>catches_tripled</code>",
+        '<th scope="col">bug</th>',
+        '<th scope="col">test 1</th>',
+    ]
     every = grade_tests("double", [catches_tripled, catches_short])
     none = grade_tests("double", lambda double: None)
     assert str(every) == (

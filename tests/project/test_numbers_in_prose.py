@@ -20,14 +20,6 @@ NO_PROSE = re.compile(r"`[^`]*`|\]\([^)]*\)|https?://\S+")
 
 E, TWO_PI = math.e, 2 * math.pi
 
-
-def largest_weight(size: int, divisor: float = 1) -> float:
-    """On average, of the queries and keys of the figure in *Scoring functions*."""
-    rng = torch.Generator().manual_seed(5)
-    queries, keys = (torch.randn(1, n, 1024, generator=rng)[..., :size] for n in (16, 12))
-    return (queries @ keys.mT / divisor).softmax(-1).amax(-1).mean().item()
-
-
 # Numbers that are worked out in the text, each with its computation.
 COMPUTED = {
     "attention-pooling": {"3.2": 0.32 * 10, "12.8": 0.64 * 20, "2.8": 0.04 * 70},
@@ -40,8 +32,7 @@ COMPUTED = {
     "queries-keys-values": {"2.718": E, "0.0003": E**-8},
     "scaled-dot-product-attention": {"7.389": E**2, "54.6": E**4, "2.7": E},
     "scoring-functions": {
-        "0.31": largest_weight(2),
-        "0.25": largest_weight(2, divisor=math.sqrt(2)),
+        "0.25": 1 / (1 + math.exp(1.1)),
         "0.73": 1 / (1 + math.exp(-1)),
         "0.75": 1 / (1 + math.exp(-1.1)),
         "3.6": math.log2(12),

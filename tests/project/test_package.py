@@ -102,7 +102,7 @@ def test_sdist_and_wheel_hold_the_package_and_its_licence_and_nothing_else(packa
     about = {name.partition("/")[2] for name in files if ".dist-info/" in name}
     others = {name: content for name, content in files.items() if ".dist-info/" not in name}
     assert others == files_of_the_package()
-    assert {"attnbook/py.typed", "attnbook/figures/shape/style.css"} <= {*others}
+    assert {"attnbook/py.typed", "attnbook/tracing/style.css"} <= {*others}
     assert about == {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE", "top_level.txt"}
 
     with tarfile.open(package.sdist) as archive:

@@ -5,7 +5,7 @@ import torch
 
 from attnbook import DotProductAttention, MultiHeadAttention
 from attnbook.tracing import trace
-from tests.tracing.lines import list_made
+from tests.tracing.lines import list_made, written
 
 # batch, queries, keys, query_size, key_size, value_size, num_heads, head_size
 SIZES = [(2, 3, 5, 7, 11, 13, 4, 6), (5, 2, 3, 13, 9, 8, 7, 1), (1, 4, 9, 6, 5, 3, 2, 10)]
@@ -29,7 +29,7 @@ def many_heads(sizes, **options):
 
 def sections(result):
     """What the lines of each traced function made, in order."""
-    found = [[] for _ in result.sections]
+    found = [[] for _ in range(1 + max(step.section for step in result.steps))]
     for step in sorted(result.steps, key=lambda it: it.line):
         if not step.part:
             found[step.section].append((step.name, step.shape))
@@ -72,7 +72,7 @@ def test_every_size_of_many_heads_has_its_name_and_a_product_of_fixed_ones_its_n
     sizes = (17, 3, 5, 7, 11, 13, 2, 19)
     layer, inputs = many_heads(sizes)
     names = ("batch", "queries", "keys", "query_size", "key_size", "value_size", "heads", "head")
-    table = str(trace(layer, *inputs, sizes=dict(zip(names, sizes, strict=True)), follow=PARTS))
+    table = written(trace(layer, *inputs, sizes=dict(zip(names, sizes, strict=True)), follow=PARTS))
     for text in (
         "q (batch, heads, queries, head)",
         "k (batch, heads, keys, head)",

@@ -8,6 +8,7 @@ from torch import nn
 
 from attnbook import AdditiveAttention
 from attnbook.tracing import trace
+from tests.tracing.lines import written
 
 SIZES = {"batch": 2, "heads": 3, "queries": 5, "keys": 7, "width": 33}
 
@@ -125,7 +126,7 @@ EXPECTED = {
 def test_a_size_is_named_where_only_one_name_fits_in_both_runs(name):
     (layer, shape, sizes, *vary), *texts = EXPECTED[name]
     options = {"vary": vary[0]} if vary else {}
-    table = repr(trace(layer, torch.ones(shape), sizes=sizes, **options)) + "\n"
+    table = written(trace(layer, torch.ones(shape), sizes=sizes, **options)) + "\n"
 
     for text in texts:
         assert text in table
@@ -145,7 +146,7 @@ def test_sizes_with_which_a_layer_does_not_run_are_named():
     start = "Runs with batch=2, queries=5, but not with batch=11, queries=13: RuntimeError: The"
     assert result.remark.startswith(start)
     assert repr(result).endswith(result.remark)
-    assert "return (2, 5, 33)" in repr(result)
+    assert "return (2, 5, 33)" in written(result)
 
 
 def test_lengths_stay_valid_in_the_second_run():
@@ -155,7 +156,7 @@ def test_lengths_stay_valid_in_the_second_run():
 
     result = trace(layer, *inputs, valid_lens=torch.tensor([7, 0]), sizes=sizes)
     assert result.remark == ""
-    assert "return (batch, queries, 11)" in repr(result)
+    assert "return (batch, queries, 11)" in written(result)
 
 
 # What is refused

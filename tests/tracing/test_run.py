@@ -15,6 +15,7 @@ from torch import nn
 
 from attnbook.tracing import trace
 from attnbook.tracing.run import enlarge
+from tests.tracing.lines import written
 
 
 class Cache:
@@ -205,7 +206,7 @@ def test_defaults_and_closure_variables_are_not_changed():
         return x
 
     names = {*globals()}
-    assert "return (batch,)" in repr(trace(layer, torch.ones(2), sizes={"batch": 2}))
+    assert "return (batch,)" in written(trace(layer, torch.ones(2), sizes={"batch": 2}))
 
     assert layer.__defaults__ == ([],)
     assert layer.__kwdefaults__ == {"by_name": {}}
@@ -296,7 +297,7 @@ def test_a_run_gets_copies_of_the_same_kind_and_the_second_larger_ones(kind):
 
     result = trace(layer, given, sizes=SIZES)
 
-    assert "return (batch, keys)" in repr(result)
+    assert "return (batch, keys)" in written(result)
     assert result.remark == ""
     assert repr(result).endswith("Names hold with batch=3, keys=11 too.")
     assert (x == 1).all()
@@ -320,7 +321,7 @@ class Buffered(nn.Module):
 
 
 def test_the_layers_own_tensors_keep_their_sizes():
-    result = repr(trace(Buffered(), x, sizes=SIZES))
+    result = written(trace(Buffered(), x, sizes=SIZES))
     assert "held * 2 (2, 7)" in result
     assert "x * 2 (batch, keys)" in result
 
@@ -342,8 +343,8 @@ def test_an_object_shared_between_inputs_stays_shared():
         return x if one["x"] is x and other is one else x[0]
 
     shared = {"x": x}
-    assert "return (batch, keys)" in repr(trace(layer, x, shared, other=shared, sizes=SIZES))
-    assert "return (keys,)" in repr(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
+    assert "return (batch, keys)" in written(trace(layer, x, shared, other=shared, sizes=SIZES))
+    assert "return (keys,)" in written(trace(layer, x, shared, other={"x": x}, sizes=SIZES))
 
 
 # Layouts
@@ -421,13 +422,13 @@ def test_a_trace_inside_a_traced_layer_sees_its_own_call():
         return x[0]
 
     def layer(x):
-        assert "return (5,)" in repr(trace(inner, x))
+        assert "return (5,)" in written(trace(inner, x))
         return inner(x)
 
     result = trace(layer, torch.ones(2, 5), follow="inner")
 
     assert result.error is None
-    assert "inner\ndef inner(x):" in repr(result)
+    assert "\ninner\n" in repr(result)
     assert "calls" not in repr(result)
 
 

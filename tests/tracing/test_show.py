@@ -1,8 +1,7 @@
-"""A trace shows what the layer makes, line by line."""
+"""A trace is a table of what the layer makes, line by line."""
 
 from __future__ import annotations
 
-import html
 import re
 import weakref
 
@@ -10,11 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.tracing import Trace, trace
-from attnbook.tracing.show import STYLE
+from attnbook.tracing import trace
+from attnbook.tracing.show import MOST_ROWS
 from tests.cases import make
-from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
-from tests.tracing.lines import find_line, notes
+from tests.tracing.lines import results_at
 
 
 class Small(nn.Module):
@@ -40,15 +38,12 @@ def test_a_small_layer_is_shown_as_worked_by_hand():
     assert repr(result) == "\n".join(
         [
             "Small.forward",
-            f"{'def forward(self, vectors, mask=None):':61}vectors (batch, keys, size)",
-            "    # Shown.",
-            "    sums = self.project(vectors).sum(dim=-1)  # a row each   sums (batch, keys)",
-            f"{'':61}· self.project(vectors) (batch, keys, 3)",
-            "    if mask is not None:",
-            f"{'        sums = sums * mask':61}not run",
-            f"{'    return sums, vectors.mT @ vectors':61}sums (batch, keys)",
-            f"{'':61}vectors.mT @ vectors (batch, size, size)",
-            f"{'':61}· vectors.mT (batch, size, keys)",
+            "   1  vectors                                   (batch, keys, size)",
+            "   5  self.project(vectors)                     (batch, keys, 3)",
+            "   5  sums = self.project(vectors).sum(dim=-1)  (batch, keys)",
+            "   8  vectors.mT                                (batch, size, keys)",
+            "   8  return sums                               (batch, keys)",
+            "   8  return vectors.mT @ vectors               (batch, size, size)",
             "",
             "Sizes: batch=2, keys=7, size=5. Matched by number only: size. "
             "Names hold with batch=3, keys=11 too.",
@@ -69,47 +64,41 @@ def loop(items, once=False):
     return total
 
 
-def test_a_loop_shows_its_first_pass_and_a_branch_that_is_not_taken_no_shapes():
+def test_a_loop_shows_its_first_pass_and_the_shape_of_its_last():
     result, once = (trace(loop, torch.ones(3, 2), once=once) for once in (False, True))
 
-    assert notes(find_line(result, "for item")) == ["item (2,)", "3 passes"]
-    assert "1 pass" in notes(find_line(once, "for item"))
-    assert notes(find_line(result, "torch.cat"))[0] == "total (4,), in the last pass (8,)"
-    assert notes(find_line(result, "break")) == ["not run"]
-    assert "not run" not in notes(find_line(once, "break"))
+    assert results_at(result, "total = torch.cat") == ["(4,), in the last pass (8,)"]
+    assert results_at(once, "total = torch.cat") == ["(4,)"]
+    assert [it.name for it in once.steps].count("item") == 1
 
 
 # Exceptions
 
 
-def test_an_exception_is_shown_at_its_line_with_the_shapes_so_far():
+def test_an_exception_is_in_the_last_row_after_the_shapes_so_far():
     result = trace(Small(), torch.ones(2, 7, 5), torch.ones(3))
 
     assert isinstance(result.error, RuntimeError)
-    assert notes(find_line(result, "sums * mask"))[0].startswith(
-        "RuntimeError: The size of tensor a"
-    )
-    assert notes(find_line(result, "sums = self.project"))[0] == "sums (2, 7)"
-    assert notes(find_line(result, "return sums")) == ["not run"]
+    assert results_at(result, "sums = self.project") == ["(2, 7)"]
+    assert results_at(result, "sums = sums * mask")[0].startswith("RuntimeError: The size of t")
+    assert results_at(result, "return sums") == []
 
 
 def test_an_exception_in_a_followed_function_is_shown_there():
     result = trace(Small(), torch.ones(2, 7, 4), follow="project")
 
-    assert notes(find_line(result, "sums = self.project")) == [
-        "RuntimeError in project: Linear.forward"
-    ]
-    assert "cannot be multiplied" in " ".join(notes(find_line(result, "F.linear(")))
+    passed = "RuntimeError in project: Linear.forward"
+    assert results_at(result, "sums = self.project") == [passed]
+    assert "mat1 and mat2 shapes cannot be multiplied" in results_at(result, "F.linear(")[0]
 
 
 def test_a_long_exception_is_cut():
     def layer(_):
         raise ValueError("word " * 1000)
 
-    texts = notes(find_line(trace(layer, torch.ones(1)), "raise"))
-    assert len(texts) == 6
-    assert texts[0] == "ValueError: word word word word word word word word word"
-    assert texts[-1].endswith("word …")
+    *_, last = repr(trace(layer, torch.ones(1))).splitlines()
+    assert repr(trace(layer, torch.ones(1))).count("\n") == 7
+    assert last.endswith("word …")
 
 
 MADE = []
@@ -137,15 +126,15 @@ def test_only_the_first_call_of_a_followed_function_is_shown():
     def layer(x):
         return half(half(x))
 
-    text = repr(trace(layer, torch.ones(8), follow="half"))
+    result = trace(layer, torch.ones(8), follow="half")
 
-    assert "half, the first of 2 calls\ndef half(x):        x (8,)\n" in text
-    assert text.count("def half") == 1
+    assert "half, the first of 2 calls\n   1  x  " in repr(result)
+    assert results_at(result, "return x[::2]") == ["(4,)"]
 
 
 def test_a_followed_function_that_is_not_called_is_named():
-    text = repr(trace(loop, torch.ones(3, 2), follow="find_line"))
-    assert text.endswith("\n\nNot called: find_line.")
+    text = repr(trace(loop, torch.ones(3, 2), follow="results_at"))
+    assert text.endswith("\n\nNot called: results_at.")
 
 
 @pytest.mark.parametrize(
@@ -170,31 +159,46 @@ def test_follow_refuses_other_things_than_names(follow):
 # The page
 
 
-def pre(result):
-    """Read the text of a page."""
-    inside = re.search(r"<pre.*?>(.*)</pre>", result._repr_html_(), re.DOTALL)[1]
-    return html.unescape(re.sub(r"<[^>]+>", "", inside))
-
-
-def test_the_page_shows_the_text():
+def test_the_page_has_a_row_for_each_step_and_marks_nothing_in_the_code():
     def layer(x):
-        y = x[x < 3]  # <b> & "so"
+        y = x[x < 3]  # <b>
         return y @ torch.ones(7)
 
     result = trace(layer, torch.ones(2, 5), sizes={"<i>": 2})
+    page = result._repr_html_()
 
-    assert isinstance(result, Trace)
-    assert pre(result) == repr(result)
-    assert "<b> & " in repr(result)
-    assert '<span class="error note">RuntimeError' in result._repr_html_()
-    assert '<pre role="group" tabindex="0" aria-label="Shapes in layer">' in result._repr_html_()
+    rows = re.findall(r'<tr class="(.*?)"><td>(.*?)</td><td><code>(.*?)</code></td><td>', page)
+    assert rows == [
+        ("", "1", "x"),
+        ("part", "2", "x &lt; 3"),
+        ("", "2", "y = x[x &lt; 3]"),
+        ("part", "3", "torch.ones(7)"),
+        ("error", "3", "return y @ torch.ones(7)"),
+    ]
+    assert "<td>(&lt;i&gt;, 5)</td>" in page
+    assert "RuntimeError: " in page
+    assert "<details>" not in page  # a short table
 
 
-@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_the_colors_are_legible_in_both_themes(theme):
-    colours = dict(re.findall(r"(--\w+): (#\w{6});", STYLE.split("\nhtml[")[theme]))
+@pytest.mark.browser
+def test_a_long_table_folds_its_parts_and_fits_a_phone_and_paper(browser):
+    def layer(x):
+        for _ in range(1):
+            a = x.clone().neg().exp().log().neg().exp().log() + 1
+            b = (a @ torch.ones(5, 3)).unsqueeze(0).expand(3, -1, -1).softmax(-1).transpose(-2, -1)
+        return a, b
 
-    assert set(colours) == {"--ink", "--quiet", "--made", "--error", "--ground"}
-    ground = colours.pop("--ground")
-    assert contrast(ground, (LIGHT_PAGE, DARK_PAGE)[theme]) < 1.3
-    assert all(contrast(colour, ground) >= 4.5 for colour in colours.values())
+    result = trace(layer, torch.ones(2, 5), sizes={"a_long_name": 2, "another_long_name": 5})
+    parts = sum(step.part for step in result.steps)
+    assert len(result.steps) > MOST_ROWS
+    with browser.new_page(viewport={"width": 360, "height": 740}) as tab:
+        tab.set_content(f"<meta name=viewport content='width=device-width'>{result._repr_html_()}")
+        rows = tab.locator("tbody tr:has(td)")
+        count = "rows => rows.filter(row => row.checkVisibility()).length"
+        assert rows.evaluate_all(count) == len(result.steps) - parts
+        tab.get_by_text(f"{parts} more rows: parts of lines").click()
+        assert rows.evaluate_all(count) == len(result.steps)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+        tab.locator("summary").click()
+        tab.emulate_media(media="print")
+        assert rows.evaluate_all(count) == len(result.steps)

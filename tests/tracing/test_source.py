@@ -13,6 +13,7 @@ from torch import nn
 from traitlets.config import Config
 
 from attnbook.tracing import trace
+from tests.tracing.lines import written
 
 x = torch.ones(2, 7)
 
@@ -60,7 +61,7 @@ TRACED = {
 
 
 @pytest.mark.parametrize("name", TRACED)
-def test_any_callable_is_shown_as_its_source(name):
+def test_any_callable_is_traced_by_its_source(name):
     layer, options, *texts = TRACED[name]
     sizes = {"batch": 2, "keys": 7}
     result = trace(layer, x, sizes=sizes, vary="batch", **options)
@@ -68,7 +69,7 @@ def test_any_callable_is_shown_as_its_source(name):
     assert result.error is None
     assert result.remark == ""
     for text in texts:
-        assert text in repr(result)
+        assert text in written(result)
 
 
 CELL = '''
@@ -76,6 +77,7 @@ CELL = '''
 import torch
 from torch import nn
 from attnbook.tracing import trace
+from tests.tracing.lines import written
 
 class Cell(nn.Module):
     """Typed into a notebook."""
@@ -102,7 +104,7 @@ def test_a_class_defined_in_a_notebook_is_traced(notebook):
         assert notebook.run_cell(cell, store_history=True).success
         again = notebook.run_cell("result = trace(Cell(), torch.ones(2, 5), sizes={'batch': 2})")
         assert again.success
-        text = repr(notebook.user_ns["result"])
+        text = written(notebook.user_ns["result"])
         assert f"hidden (batch, {size})" in text
         assert f"return ({size}, batch)" in text
         assert "ipython" not in text
@@ -119,7 +121,7 @@ def test_a_function_in_a_cell_with_magics_and_await_is_traced(notebook):
     # In a thread of its own, because a browser of other tests may run a loop in this one.
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(notebook.run_cell, textwrap.dedent(cell)).result().success
-    assert "return (7,)" in repr(trace(notebook.user_ns["typed"], x))
+    assert "return (7,)" in written(trace(notebook.user_ns["typed"], x))
 
 
 # What cannot be traced

@@ -43,7 +43,6 @@ CHAPTERS_BY_FIGURE = {
     "pooling": "attention-pooling",
     "position": "position",
     "scaling": "scoring-functions",
-    "shape": "multi-head-attention",
     "translator": "queries-keys-values",
 }
 

@@ -151,9 +151,10 @@ def build(folder: BuildFolder, copy: Path | None = None, **settings: object) -> 
     return 0
 
 
-def build_without_answers(root: Path) -> int:
+def build_without_answers(root: Path, *, book_zip: bool) -> int:
     """Build the whole book, and from its outputs the book without answers."""
-    return build(BuildFolder(root)) or build(BuildFolder(root, QUESTIONS), book_answers=False)
+    folder = BuildFolder(root, QUESTIONS)
+    return build(BuildFolder(root)) or build(folder, book_answers=False, book_zip=book_zip)
 
 
 def build_chapter(root: Path, name: str, copy: Path | None = None) -> int:
@@ -221,6 +222,8 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     about = "the book for a class, without the answers to the practice, in _build/questions"
     for task in (build_task, serve_task):
         task.add_argument("--without-answers", action="store_true", help=about)
+    zip_help = "and write the book as a zip, too"
+    build_task.add_argument("--zip", dest="book_zip", action="store_true", help=zip_help)
     chapter = tasks.add_parser("chapter", help="execute, render and serve one chapter")
     chapter.add_argument("name")
     chapter.add_argument("--once", action="store_true", help="render only")
@@ -232,9 +235,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the task of the command line."""
     root = arguments.root.absolute()
     if arguments.task == "build" and arguments.without_answers:
-        return build_without_answers(root)
+        return build_without_answers(root, book_zip=arguments.book_zip)
     if arguments.task == "build":
-        return build(BuildFolder(root))
+        return build(BuildFolder(root), book_zip=arguments.book_zip)
     if arguments.task == "serve":
         return serve(BuildFolder(root, QUESTIONS if arguments.without_answers else ""))
     names = chapters(root)

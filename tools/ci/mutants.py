@@ -43,7 +43,6 @@ MORE_TESTS = {
     "attnbook/fused": ["tests/core", "tests/cache"],
     "attnbook/masking": ["tests/core"],
     "attnbook/practice/tasks": ["tests/practice", "tests/figures/code"],
-    "attnbook/tracing": ["tests/figures/shape"],
     "attnbook/models/transformer": ["tests/models/test_messages.py", "tests/figures/heads"],
     "attnbook/models/translator": ["tests/models/test_messages.py", "tests/figures/translator"],
     "attnbook/figures/attention": ["tests/figures/code"],  # reader_function.js

@@ -12,14 +12,14 @@ from xml.sax.saxutils import escape
 from attnbook.colors import KEYS
 
 KEY_COLORS = KEYS[:4]  # one colour for each key, in every picture; white text is readable on them
-SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#14181e", "#ffffff"
+SLATE, PALE, INK, WHITE = "#66717f", "#dde2e9", "#000000", "#ffffff"
 QUERY_COLORS = (SLATE, "#8d95a0")  # where queries must be distinguished
 DARK = {*KEY_COLORS, SLATE}  # fills with white text
 HATCH = "url(#hatch)"  # the fill of padding, where HATCHING is in the picture
 HATCHING = (
     '<defs>\n<pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" '
-    'patternTransform="rotate(45)">\n<rect width="7" height="7" fill="#98a2af"/>\n'
-    '<rect width="2" height="7" fill="#7f8a98"/>\n</pattern>\n</defs>\n'
+    'patternTransform="rotate(45)">\n<rect width="7" height="7" fill="#c3c8d0"/>\n'
+    '<rect width="2" height="7" fill="#a9b1bd"/>\n</pattern>\n</defs>\n'
 )
 
 WIDTH = 400  # in units; on a phone's 328 px column 15 units of text are 12 px

@@ -18,13 +18,14 @@ from tools.site.chapter import (
     deeper,
     execution,
     formulas,
+    lines,
     minutes,
     path,
     tables,
 )
 from tools.site.figures import lazy_scripts, live
 from tools.site.page_tree import Divider
-from tools.site.publish import descriptions, publishing, redirects, sharing
+from tools.site.publish import descriptions, publishing, redirects, sharing, take_along
 from tools.site.reference import api, api_entries, cheat_sheet, terms
 from tools.site.search import parts
 
@@ -38,6 +39,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         sharing.describe_site,
         redirects.read_redirects,
         publishing.describe_origin,
+        take_along.add_fold,
         execution.use_executions_of_make,
     ],
     ("builder-inited", "app"): [formulas.copy_style, publishing.drop_addresses],
@@ -71,11 +73,13 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
     ],
     ("env-check-consistency", "app", "env"): [api_entries.check_explained],
     ("doctree-resolved", "app", "tree", "page"): [
+        code_cells.link_to_notebook,
         deeper.check_links,
         live.check_no_view_is_left,
         path.write_lists,
         tables.stack_wide_tables,
         accessibility.check_pictures,
+        deeper.fold_sections,
     ],
     ("html-page-context", "app", "page", "template", "context", "tree"): [
         cheat_sheet.add_style,
@@ -88,6 +92,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         sharing.fill_lost_page,
         redirects.redirect_sections,
         tables.break_names,
+        lines.keep_together,
         accessibility.drop_citation_roles,
         accessibility.drop_empty_headers,
         accessibility.drop_lists_of_arguments,
@@ -97,6 +102,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         accessibility.name_toggles,
     ],
     ("build-finished", "app", "error"): [
+        take_along.forget_zip,
         deeper.write_report,
         sharing.write_lists,
         parts.write_parts,
@@ -105,6 +111,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         THEME,  # writes its colors for code
         finish.finish,
         cheat_sheet.finish,  # prints a page with the finished style
+        take_along.finish,
     ],
 }
 
@@ -150,6 +157,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("path", path.PathDirective)
     app.add_role("explained", api_entries.explained_role)
     app.add_node(Divider, html=(deeper.write_divider, None))
+    app.add_node(deeper.Fold, html=(deeper.open_fold, deeper.close_fold))
     app.add_node(minutes.PageHtml, html=(minutes.write_html, None))
     app.add_node(path.ChapterList)
     app.add_html_math_renderer(
@@ -158,6 +166,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # A draft's pages contain nothing that a commit changes, so that none is written again for it.
     app.add_config_value("book_draft", default=False, rebuild="")
     app.add_config_value("book_answers", default=True, rebuild="env")
+    app.add_config_value("book_zip", default=False, rebuild="")
     app.add_config_value("book_redirects", {}, rebuild="html", types=[dict])
     connect(app, EVENTS)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -54,6 +54,14 @@ declare var attnbookFind: {
   textOf(place: Place): string;
 };
 
+/** The bytes of the book, packed, for take_along.js; and the book's list for its service worker (take_along.py). */
+declare const BYTES: number;
+declare const BOOK: { build: string; first: number; files: [name: string, hash: string, bytes: number][] };
+// What a service worker has besides.
+declare const registration: ServiceWorkerRegistration;
+declare const clients: { matchAll(): Promise<object[]> };
+declare function skipWaiting(): Promise<void>;
+
 // Sphinx's own.
 declare const stopwords: string[];
 declare class Stemmer {

@@ -11,6 +11,7 @@ from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
+from tools import repository_address
 from tools.book.cells import cell_of
 
 
@@ -21,6 +22,12 @@ class Divider(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils h
 def root_of(app: Sphinx) -> Path:
     """The folder with `_toc.yml`."""
     return Path(app.srcdir, app.config.external_toc_path).parent
+
+
+def colab_copy(app: Sphinx, page: str) -> str:
+    """The address of a chapter's Colab copy; empty if there is none."""
+    repository = app.config.html_theme_options.get("repository_url", "")
+    return repository_address.colab_address(repository, page.removeprefix("chapters/"))
 
 
 # What docutils and myst-nb have of a page.

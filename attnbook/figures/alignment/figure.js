@@ -1,5 +1,6 @@
 // The alignment figure: a translation, and where the model attended before each of its characters.
-/** @import { RenderContext, FigureTraits } from "../shared/types" */
+/** @import { Ends, RenderContext, FigureTraits } from "../shared/types" */
+/** @import { Box } from "../tokens/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 import { selectBox } from "../shared/controls.js";
@@ -20,6 +21,36 @@ function within(step, { output }) {
   return Math.max(0, Math.min(step, output.length - 1));
 }
 
+/** A bracket below tokens, for each line of them. @param {Box[]} boxes */
+function bracketOf(boxes) {
+  const lines = [...new Set(boxes.map((box) => box.bottom))].map((bottom) =>
+    boxes.filter((box) => box.bottom === bottom),
+  );
+  const d = lines.map((line) => {
+    const [{ left, bottom }, { right }] = [line[0], line[line.length - 1]];
+    return `M${left + 2} ${bottom + 2}v4H${right - 2}v-4`;
+  });
+  const { left, right, bottom } = boxes[Math.floor((boxes.length - 1) / 2)];
+  return { d: d.join(""), x: (left + right) / 2, y: bottom + 18 };
+}
+
+/** A bracket below the gold span. */
+function goldBracket() {
+  const [path, text] = [make("svg:path"), make("svg:text")];
+  const element = make("svg:g", { class: "token-bracket" }, path, text);
+  let [ends, name] = [/** @type {Ends | null} */ (null), ""];
+  /** @param {Box[]} keys */
+  const paint = (keys) => {
+    const { d, x, y } = ends && keys.length ? bracketOf(keys.slice(...ends)) : { d: null, x: 0, y: 0 };
+    put(path, { d });
+    put(text, { x, y, text: ends ? name : "" });
+  };
+  const set = (/** @type {Ends | null} */ span, /** @type {string} */ field) => {
+    [ends, name] = [span, field];
+  };
+  return { element, paint, set };
+}
+
 /** Draw the figure into `el` and keep it in step with the model; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawAlignment(context) {
   const { model } = context;
@@ -33,7 +64,9 @@ function drawAlignment(context) {
   const outline = make("svg:path");
   const outlines = stretched(null, "heat-outlines gold-spans", outline);
   const anySpans = translations.some((shown) => Object.keys(shown.spans).length);
+  const bracket = goldBracket();
   const view = tokenView({
+    marks: anySpans ? bracket : undefined,
     onQuery: (step) => choose(model.get("date"), step),
     names: { source: SHARED.characters_of_text, target: SHARED.bands_output, above: TEXT.expected },
     hasSteps: true,
@@ -59,7 +92,7 @@ function drawAlignment(context) {
     const inside = ends
       ? { name: fill(TEXT.inside_bracket, { field: fields[step] }), weight: weightInside(weights[step], ends) }
       : { name: TEXT.no_bracket, weight: "" };
-    const span = ends && { ends, name: fields[step] };
+    bracket.set(ends, fields[step]);
     view.paint({
       source: textTokens(text, false),
       target: outputTokens(output, { other: otherOutput(shown), otherName: TEXT.expected, details: fields }),
@@ -68,7 +101,6 @@ function drawAlignment(context) {
       query: step,
       queryName: fill(TOKENS.step, { step }),
       sentence: sentence(shown, weights, step),
-      span: Object.keys(shown.spans).length ? span : undefined,
       details: fields[step],
       inside: [inside],
     });

@@ -5,7 +5,7 @@ import { arrangeControls, folds, tabs } from "../shared/arrangement.js";
 import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { decimals, joinWithAnd, short, slider, tuple } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { MOST_NAMED } from "../shared/key_axis.js";
+import { listNumbers, MOST_ANNOUNCED, MOST_NAMED } from "../shared/key_axis.js";
 import { canLoadScript } from "../shared/lazy_scripts.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
@@ -55,16 +55,31 @@ export function temperatureAt(step) {
   return Number((10 ** (step / 20)).toPrecision(2));
 }
 
-/** A key's numbers, in words. @param {QueryRow} row @param {string[]} labels @param {number} i @param {string} hidden word for padding */
-function describeKey(row, labels, i, hidden) {
-  const key = row.visible[i] ? labels[i] : fill(TEXT.hidden_key, { key: labels[i], hidden });
+/** The names of keys, with a word for those that the query does not see. @param {QueryRow} row @param {string[]} labels @param {string} hidden */
+function keyNames({ visible }, labels, hidden) {
+  return labels.map((key, i) => (visible[i] ? key : fill(TEXT.hidden_key, { key, hidden })));
+}
+
+/**
+ * What any action may ask about, in words: the weights and the output; scores where the action speaks of them.
+ * @param {QueryRow} row @param {string[]} names of the keys @param {string} action
+ */
+function describeRow({ scores, weights, output }, names, action) {
+  const numbers = output.slice(0, MOST_ANNOUNCED).map(decimals).join(", ");
+  const listed = [listNumbers("weights", names, weights, MOST_ANNOUNCED), fill(SHARED.listed.output, { numbers })];
+  if (action.includes(SHARED.table_score)) listed.unshift(listNumbers("scores", names, scores, MOST_ANNOUNCED));
+  return listed.join(" ");
+}
+
+/** A key's numbers, in words. @param {QueryRow} row @param {string} key @param {number} i */
+function describeKey(row, key, i) {
   const value = row.values[i].length === 1 ? short(row.values[i][0]) : tuple(row.values[i]);
   return fill(TEXT.key_numbers, { key, score: decimals(row.scores[i]), weight: decimals(row.weights[i]), value });
 }
 
 /** The keys to which the query attends most, in words. @param {QueryRow} row @param {string[]} labels */
 export function describeLargest({ weights, visible }, labels) {
-  if (!visible.some(Boolean)) return SHARED.nothing_to_attend_to;
+  if (![...visible, ...weights].some(Boolean)) return SHARED.nothing_to_attend_to;
   const weight = decimals(Math.max(...weights));
   const keys = labels.filter((_, i) => decimals(weights[i]) === weight);
   if (keys.length > 2) return fill(TEXT.largest_weight_of_many, { count: keys.length, weight });
@@ -98,7 +113,7 @@ function exampleBlock(model, example, own, onPoint) {
   const stages = stageBands(model, example, onPoint);
   const output = outputSums(keys.length, size);
   const answer = readout();
-  const table = numberTable(keys, size, hidden);
+  const table = numberTable(keys.length, size);
   const plot = map ? arrowPlot(model, example) : null; // on a phone, with the numbers
   const results = [stages, output, answer].map((part) => part.element);
   const className = queries.length > MOST_NAMED ? "example crowded" : "example";
@@ -111,27 +126,28 @@ function exampleBlock(model, example, own, onPoint) {
   );
   /** @type {QueryRow} */
   let row;
+  let names = keys;
   /** @param {number | null} pointed */
   const paintAnswer = (pointed) =>
-    answer.set(
-      pointed === null ? describeLargest(row, keys) : describeKey(row, keys, pointed, hidden),
-      pointed !== null,
-    );
+    answer.set(pointed === null ? describeLargest(row, keys) : describeKey(row, names[pointed], pointed));
   /** @param {number | null} pointed */
   const paint = (pointed) => {
     const query = model.get("query");
     const all = queries.map((_, q) => weightsOf(model, example, q, own(example, q)));
     row = rowOf(model, example, query, own(example, query), all[query]);
+    names = keyNames(row, keys, hidden);
     map?.paint(all, query, queryName(model, example, query));
     const read = keyExampleOf(model, example);
     const source = model.get("example_labels")[read];
     put(reads, { text: read === example ? "" : fill(TEXT.keys_and_values_of, { example: source }) });
     arrows?.paint();
-    stages.paint(row, all, query);
+    stages.paint(row, all, query, names);
     output.paint(row);
     paintAnswer(pointed);
+    const numbers = describeRow(row, names, model.get("action"));
+    answer.add(several ? `${name}: ${numbers}` : numbers);
     plot?.paint(query);
-    table.paint(row, fill(TEXT.table_caption, { example: name, query: queries[query] }));
+    table.paint(row, names, fill(TEXT.table_caption, { example: name, query: queries[query] }));
   };
   return {
     name,

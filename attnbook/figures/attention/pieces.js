@@ -99,23 +99,20 @@ export function outputSums(count, size) {
   return { element, paint };
 }
 
-/** The numbers of the query in focus. @param {string[]} labels of keys @param {number} size @param {string} hidden word for padding */
-export function numberTable(labels, size, hidden) {
+/** The numbers of the query in focus. @param {number} count of keys @param {number} size */
+export function numberTable(count, size) {
   const parts = Array.from({ length: size }, (_, c) =>
     size === 1 ? TEXT.value : fill(TEXT.value_component, { component: c }),
   );
   const names = [SHARED.table_key, SHARED.table_score, SHARED.table_weight, ...parts];
-  const rows = labels.map((_, key) => tableRow(names.length - 1, key));
+  const rows = Array.from({ length: count }, (_, key) => tableRow(names.length - 1, key));
   const last = totalRow(names.length - 1);
   const caption = make("caption");
   const element = titledTable(caption, names, [...rows, last]);
-  /** @param {QueryRow} row @param {string} title */
-  const paint = (row, title) => {
+  /** @param {QueryRow} row @param {string[]} keys their names @param {string} title */
+  const paint = (row, keys, title) => {
     put(caption, { text: title });
-    labels.forEach((label, i) => {
-      const heading = row.visible[i] ? label : fill(TEXT.hidden_key, { key: label, hidden });
-      rows[i].set(heading, [row.scores[i], row.weights[i], ...row.values[i]]);
-    });
+    keys.forEach((name, i) => rows[i].set(name, [row.scores[i], row.weights[i], ...row.values[i]]));
     last.set(TEXT.output, ["", row.weights.reduce((a, b) => a + b, 0), ...row.output]);
   };
   return { element, paint };

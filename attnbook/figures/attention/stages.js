@@ -4,7 +4,7 @@
 /** @import { QueryRow, Traits, WeightsRow } from "./types" */
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, keyButtons, numberRow, span, stack } from "../shared/key_axis.js";
+import { bars, keyButtons, listNumbers, numberRow, span, stack } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
@@ -75,7 +75,7 @@ function band(name, parts, hidden = "") {
   const spot = make("div", { class: "spot", "aria-hidden": true });
   const label = hidden ? [make("span", { text: hidden })] : [];
   const padding = make("div", { class: "padding", "aria-hidden": true }, ...label);
-  const { element, setNote } = stage(name, { ...parts, picture: [spot, padding, ...parts.picture] });
+  const { element, setNote, describe } = stage(name, { ...parts, picture: [spot, padding, ...parts.picture] });
   /** @param {WeightsRow} row */
   const paint = ({ length, visible }) => {
     // Hidden keys come last, or anywhere: then a mask shows where.
@@ -83,7 +83,7 @@ function band(name, parts, hidden = "") {
     const edge = scattered ? 0 : (100 * length) / visible.length;
     put(padding, { style: `--edge: ${edge}%${scattered ? `; mask-image: ${hiddenColumns(visible)}` : ""}` });
   };
-  return { element, setNote, paint };
+  return { element, setNote, describe, paint };
 }
 
 /** The first stage: a score per key. @param {Model<Traits>} model @param {number} example */
@@ -100,9 +100,10 @@ function scoringStage(model, example) {
     : [scoreBars.element];
   const about = [formula, ...(handles ? [handles.restore] : []), plot.element];
   const whole = band(SHARED.scoring, { about, picture: [...held, scoreNumbers.element], keys });
-  /** @param {QueryRow} row @param {number} query @param {Ends} domain */
-  const paint = (row, query, domain) => {
+  /** @param {QueryRow} row @param {number} query @param {Ends} domain @param {string[]} names of the keys */
+  const paint = (row, query, domain, names) => {
     whole.paint(row);
+    whole.describe(listNumbers("scores", names, row.scores));
     const isUnchanged = (/** @type {number[]} */ first) => row.scores.every((score, key) => score === first[key]);
     formula.hidden = start?.scores
       ? !isUnchanged(start.scores[example][query])
@@ -139,14 +140,15 @@ function weightingStage(model) {
   const total = stack(keys, "total");
   const picture = [weightBars.element, weightNumbers.element, total.element];
   const whole = band(SHARED.weighting, { picture, keys }, model.get("hidden"));
-  /** @param {QueryRow} row */
-  const paint = (row) => {
+  /** @param {QueryRow} row @param {string[]} names of the keys */
+  const paint = (row, names) => {
     whole.paint(row);
+    whole.describe(listNumbers("weights", names, row.weights));
     weightBars.paint(row.weights, [0, 1], row.visible);
     weightNumbers.paint(row.weights, row.visible);
     total.paint(row.weights, [0, 1]);
     const sum = decimals(row.weights.reduce((a, b) => a + b, 0));
-    const isEmpty = !row.visible.some(Boolean);
+    const isEmpty = ![...row.visible, ...row.weights].some(Boolean);
     whole.setNote(isEmpty ? SHARED.nothing_to_attend_to : fill(SHARED.softmax_sum, { sum }));
   };
   return { element: whole.element, paint, fit: weightNumbers.fit };
@@ -203,17 +205,17 @@ export function stageBands(model, example, onPoint) {
   const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
   const element = make("div", { class: "bands", style: `--count: ${values.length}` }, ...parts);
   const scale = scaleFor(model, example);
-  /** @param {QueryRow} row @param {WeightsRow[]} all @param {number} query */
-  const paint = (row, all, query) => {
+  /** @param {QueryRow} row @param {WeightsRow[]} all @param {number} query @param {string[]} names of the keys */
+  const paint = (row, all, query, names) => {
     const { domain, level } = scale(
       all.map(({ scores }) => scores),
       query,
     );
     const full = row.visible.every(Boolean);
     put(element, { class: `bands${level ? " level" : ""}${full ? " full" : ""}` });
-    scoring.paint(row, query, domain);
+    scoring.paint(row, query, domain, names);
     axis.paint(all, query);
-    weighting.paint(row);
+    weighting.paint(row, names);
     pooling.paint(row);
   };
   const fit = () => [scoring, weighting, pooling].forEach((part) => part.fit());

@@ -223,7 +223,8 @@ function failureMessage(error) {
 /** Draw the figure into `el`; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawCodeTask(context) {
   const interactive = canLoadScript("python") ? interactiveTask(context) : null;
-  mountFigure(context, { elements: interactive?.elements ?? staticElements(context.model) });
+  const name = fill(TEXT.editor, { function: context.model.get("task").called });
+  mountFigure(context, { elements: interactive?.elements ?? staticElements(context.model), name });
   return () => interactive?.close();
 }
 

@@ -46,6 +46,11 @@ export function formatRatio(ratio) {
   return ratio < 100 ? String(Number(ratio.toPrecision(3))) : Math.round(ratio).toLocaleString("en");
 }
 
+/** What a decode step reads. @param {Pass} decode */
+export function describeRead({ matrices, attention }) {
+  return fill(TEXT.decode_reads, { weights: formatBytes(matrices.bytes), cache: formatBytes(attention.bytes) });
+}
+
 /** What is stored in memory while texts are generated. @param {Sizes} sizes */
 export function describeStored(sizes) {
   const cache = cacheBytes(sizes);

@@ -11,7 +11,7 @@ import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
 import { foldedTables, formattedRow, titledTable } from "../shared/tables.js";
-import { countPass, describeStored, formatBytes, formatCount, formatRatio, totalOf } from "./counts.js";
+import { countPass, describeRead, describeStored, formatBytes, formatCount, formatRatio, totalOf } from "./counts.js";
 import TEXT from "./messages.json" with { type: "json" };
 
 /** What each slider sets: its ends, as powers of two, and for layers as they are. @type {Record<SizeName, [number, number]>} */
@@ -128,7 +128,8 @@ function drawCost(context) {
     const passes = [countPass(sizes, sizes.length), countPass(sizes, 1)];
     controls.paint();
     for (const part of [...pictures, table]) part.paint(passes);
-    answer.set(describeStored(sizes), false);
+    answer.set(describeStored(sizes));
+    answer.add(describeRead(passes[1]));
   };
   const bands = make("div", { class: "bands" }, ...pictures.map(({ element }) => element));
   const elements = [controls.top, bands, answer.element, folds(...controls.more, table.element)];

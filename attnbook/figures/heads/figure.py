@@ -15,8 +15,8 @@ from attnbook.figures.heads.reading import (
     predictable,
     read,
 )
-from attnbook.figures.shared.base import check_count, decimals, module
-from attnbook.figures.tokens.figure import STYLE, TokenFigure
+from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
+from attnbook.figures.tokens.figure import SHEETS, TokenFigure
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class HeadsFigure(TokenFigure):
     """
 
     _esm = module("heads/figure.js")
-    _css = STYLE
+    _css = stylesheet(*SHEETS, "heads/style.css")
 
     steps: traitlets.List[int] = traitlets.List().tag(sync=True)
     trained = traitlets.Int(TRAINED).tag(sync=True)

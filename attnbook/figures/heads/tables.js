@@ -4,7 +4,7 @@
 import { make, put } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { tableRow, titledTable } from "../shared/tables.js";
-import { nameOf } from "../tokens/heads.js";
+import { nameOf } from "./grid.js";
 import TEXT from "./messages.json" with { type: "json" };
 
 /** The tables of the head in focus. @param {string} characters that the model knows */

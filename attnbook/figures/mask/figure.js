@@ -13,7 +13,16 @@ import TEXT from "./messages.json" with { type: "json" };
 import { pairPointing } from "./pair_pointing.js";
 import { codeBox, mapLegend, maskTable, pairsMap } from "./pieces.js";
 import { ownOf, ownRule } from "./reader_function.js";
-import { describeCounts, describeEmptyRows, describePair, intersection, rulesOf, tableOf, visibleOf } from "./rules.js";
+import {
+  describeCounts,
+  describeEach,
+  describeEmptyRows,
+  describePair,
+  intersection,
+  rulesOf,
+  tableOf,
+  visibleOf,
+} from "./rules.js";
 
 const TRAITS = [...FIELDS, "predicate", "table", "error", "library"];
 
@@ -39,7 +48,7 @@ function drawMask(context) {
   const map = pairsMap(goal ? TEXT.yours : "", (pair) => pointed.point(pair));
   const target = goal ? pairsMap(TEXT.wanted) : null;
   const [legend, answer, table] = [mapLegend(goal !== null), readout(), maskTable()];
-  const [empty, verdict] = [make("p", { class: "mask-empty" }), make("p", { class: "mask-verdict", role: "status" })];
+  const [empty, verdict] = ["mask-empty", "mask-verdict"].map((name) => make("p", { class: name, role: "status" }));
 
   const groups = own ? [...controls.groups, { name: "predicate", element: own.element }] : controls.groups;
   const { first, more } = arrangeControls(model.get("action"), groups, asksCode ? [] : model.get("main"));
@@ -57,11 +66,11 @@ function drawMask(context) {
     map.paint(rules, mask, pair, goal);
     if (goal) target?.paint(goal, visibleOf(goal), pair, rules);
     legend.paint(rules);
-    const isPointed = pair.query !== null;
-    answer.set(isPointed ? describePair(rules, tableOf(model), pair) : describeCounts(mask), isPointed);
+    answer.set(pair.query === null ? describeCounts(mask) : describePair(rules, tableOf(model), pair));
     put(empty, { text: describeEmptyRows(rules, mask) });
     own?.paint();
     code?.paint(model.get("library"), rules, ownOf(model));
+    answer.add(asksCode && code ? code.meaning() : describeEach(rules, mask));
     table.paint(rules, mask);
     pointed.light(pair);
     if (goal) put(verdict, { code: verdictOn(compareWithGoal(mask, goal)) });

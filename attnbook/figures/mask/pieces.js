@@ -10,7 +10,7 @@ import { foldedTables } from "../shared/tables.js";
 import { snippet } from "./code.js";
 import { gapOf } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { areShifted, positionsOf, visibleCounts, visibleOf } from "./rules.js";
+import { areShifted, describeRow, positionsOf, visibleCounts, visibleOf } from "./rules.js";
 
 const CROWDED = [8, 16]; // with more rows or columns than these, they are drawn in another way
 
@@ -51,16 +51,15 @@ function queryButtons(onPoint, isNamed) {
     const next = element.children[query - gap + rows];
     if (rows && next instanceof HTMLElement) next.focus();
   });
-  /** @param {Rules} rules @param {Pair} pair */
-  const paint = (rules, pair) => {
+  /** @param {Rules} rules @param {Pair} pair @param {string[]} rows what each query sees */
+  const paint = (rules, pair, rows) => {
     [at, gap, num_keys] = [pair, gapOf(rules), rules.num_keys];
     while (element.children.length > rules.num_queries) element.lastElementChild?.remove();
     while (element.children.length < rules.num_queries) element.append(make("button", { type: "button" }));
     const stop = pair.query === null ? gap : pair.query;
     [...element.children].forEach((button, i) => {
       const query = i + gap;
-      const name = fill(TEXT.query, { query });
-      const names = { text: isNamed ? name : String(query), "aria-label": name };
+      const names = { text: isNamed ? fill(TEXT.query, { query }) : String(query), "aria-label": rows[i] };
       put(button, { ...names, "data-query": query, tabindex: query === stop ? 0 : -1 });
     });
   };
@@ -94,7 +93,9 @@ export function pairsMap(title, onPoint) {
       columnNames: names,
       focus,
     });
-    buttons?.paint(rules, pair);
+    const rows = mask.map((row, i) => describeRow(i + gap, row));
+    if (buttons) buttons.paint(rules, pair, rows);
+    else put(map.element, { role: "img", "aria-hidden": null, "aria-label": `${title}: ${rows.join(" ")}` });
     element.classList.toggle("at-query", focus >= 0);
     put(element, { "data-crowd": crowd(num_keys), "data-crowd-rows": crowd(num_queries) });
     const inText = positionsOf(rules);
@@ -222,5 +223,10 @@ export function codeBox(onChoose, isOpen) {
     advice.hidden = !/torch\.(arange|tensor|zeros|ones)/.test(code);
     put(status, { text: "" });
   };
-  return { element, paint };
+  /** What a mask holds in this library, as the code's comments say it; or why there is none. */
+  const meaning = () => {
+    const comments = shown.textContent?.match(/(?<=# ).*(True hides|visible).*/g) ?? [];
+    return [choice.selectedOptions[0].text, ...comments, cannot.textContent].filter(Boolean).join(": ");
+  };
+  return { element, paint, meaning };
 }

@@ -93,6 +93,11 @@ export function describeCounts(mask) {
   return fill(TEXT.pairs_visible, { visible, pairs, percent: Math.round((100 * visible) / pairs) });
 }
 
+/** How many keys each query sees, in words. @param {Rules} rules @param {Mask} mask */
+export function describeEach(rules, mask) {
+  return fill(TEXT.each_sees, { first: gapOf(rules), counts: visibleCounts(mask).join(", ") });
+}
+
 /** The positions of the queries that see nothing. @param {Rules} rules @param {Mask} mask */
 export function emptyRowsOf(rules, mask) {
   const gap = gapOf(rules);
@@ -116,15 +121,19 @@ function joinRanges(numbers) {
   return joinWithAnd(ranges.flat());
 }
 
+/** Which keys a query sees. @param {number} query @param {boolean[]} row of its mask */
+export function describeRow(query, row) {
+  const visible = row.flatMap((isVisible, k) => (isVisible ? [k] : []));
+  if (!visible.length) return fill(TEXT.none_visible_to_query, { query });
+  return fill(TEXT.visible_to_query, { count: visible.length, query, keys: joinRanges(visible) });
+}
+
 /** Which keys a query sees, and why not this key. @param {Rules} rules @param {Mask | null} table @param {Pair} pair */
 export function describePair(rules, table, pair) {
   const [query, key] = [Number(pair.query), pair.key];
   const i = query - gapOf(rules);
   const row = intersection(visibleOf(rules), table)[i];
-  const visible = row.flatMap((isVisible, k) => (isVisible ? [k] : []));
-  const first = visible.length
-    ? fill(TEXT.visible_to_query, { count: visible.length, query, keys: joinRanges(visible) })
-    : fill(TEXT.none_visible_to_query, { query });
+  const first = describeRow(query, row);
   if (key === null || row[key]) return first;
   const hiding = partsOf(rules).flatMap(({ name, isVisible }) => (isVisible(query, key) ? [] : [TEXT.hiding[name]]));
   if (table && !table[i][key]) hiding.push(TEXT.hiding.own);

@@ -2,6 +2,7 @@
 /** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Carried, Sum, Traits } from "./types" */
 import { make } from "../shared/elements.js";
+import { listNumbers } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
@@ -44,8 +45,9 @@ function correctionChoice(model) {
 function bandsOf(model) {
   const [scores, values, block] = [model.get("scores"), model.get("values"), model.get("block")];
   const { walks, outputs, plains } = resultsOf(model);
+  const keys = scores.map((_, number) => fill(SHARED.key, { number }));
   const slots = block * (plains.length - 1); // the last block may be smaller, but its slots are not
-  const scoring = scoreBand(scores, block, slots);
+  const scoring = scoreBand(scores, keys, block, slots);
   const sums = sumsOf(values).map((sum) => {
     const parts = walks.flatMap((walk) => walk.map(({ exponentials }) => sum.of(exponentials)));
     return sumRows(sum, slots, reachOf(parts));
@@ -53,9 +55,10 @@ function bandsOf(model) {
   const output = outputRows(scores, values, block, slots, walks);
   const tables = numberTables(scores, values, plains.length - 1);
   const [weighting, ...weighted] = sums.map(({ elements }) => elements);
+  const shares = stage(SHARED.weighting, { note: TEXT.exponentials_note, picture: weighting });
   const bands = [
     scoring.element,
-    stage(SHARED.weighting, { note: TEXT.exponentials_note, picture: weighting }).element,
+    shares.element,
     stage(SHARED.pooling, {
       note: TEXT.pooling_note,
       picture: [...valueRow(values, slots), ...weighted.flat(), output.element],
@@ -65,6 +68,9 @@ function bandsOf(model) {
   const paint = (step, corrected) => {
     const [walk, found] = [walks[Number(corrected)], outputs[Number(corrected)]];
     scoring.paint(walk, step);
+    const { exponentials, total } = walk[step];
+    const read = exponentials.slice(0, step * block).map((exponential) => exponential / total);
+    shares.describe(listNumbers("weights", keys.slice(0, read.length), read));
     sums.forEach((sum) => sum.paint(walk, step));
     output.paint(walk[step], found[step], plains[step], step);
     tables.paint(walk, step, found, plains);
@@ -90,7 +96,7 @@ function drawOnline(context) {
       key === null
         ? describeStep(walk, step, corrected)
         : describeKey(key, scores[key], model.get("values")[key], read ? walk[step] : null);
-    line.set(text, true);
+    line.set(text);
   };
   const paint = () => {
     const [step, corrected] = [model.get("step"), model.get("corrected")];

@@ -5,7 +5,7 @@ import { maskedSoftmax } from "../shared/attention.js";
 import { contributions } from "../shared/contributions.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, span, stack } from "../shared/key_axis.js";
+import { bars, listNumbers, span, stack } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
@@ -50,8 +50,8 @@ export function valueRow(values, slots) {
   return keyRow(TEXT.value, texts, slots);
 }
 
-/** The scores, the highest so far, and the blocks below. @param {number[]} scores @param {number} block @param {number} slots */
-export function scoreBand(scores, block, slots) {
+/** The scores, the highest so far, and the blocks below. @param {number[]} scores @param {string[]} keys their names @param {number} block @param {number} slots */
+export function scoreBand(scores, keys, block, slots) {
   const steps = slots / block;
   const drawn = bars(slots, "bars");
   const [was, is] = ["was", "is"].map((name) => make("div", { class: `highest ${name}` }));
@@ -64,6 +64,7 @@ export function scoreBand(scores, block, slots) {
   const blocks = texts.map((text) => make("span", { text: steps <= 16 ? text : "" }));
   const rows = [line("", make("span"), axis), ...numbers, labelRow(named ? "" : TEXT.block, blocks, "blocks")];
   const band = stage(SHARED.scoring, { picture: rows });
+  band.describe(listNumbers("scores", keys, scores));
   const ends = span(scores);
   const heights = padded(scores, slots, 0);
   /** @param {Carried[]} walk @param {number} step */

@@ -7,7 +7,7 @@ import { fromLeft, lineKey, ruler, settingRow, ticks } from "../shared/axes.js";
 import { contributions } from "../shared/contributions.js";
 import { decimals, short, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { keyColor, span } from "../shared/key_axis.js";
+import { keyColor, listNumbers, MOST_ANNOUNCED, span } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { mountFigure, setterOf } from "../shared/mount.js";
@@ -85,7 +85,8 @@ function layoutOf(model) {
   const digits = Math.min(100, Math.max(0, 1 - Math.floor(Math.log10(step))));
   const formatKey = (/** @type {number} */ key) => String(Number(key.toFixed(digits)));
   const keys = points.map(([key]) => key);
-  return { points, truth, keys, order, colors, names, formatKey, range: [low, high], x: fromLeft([low, high]) };
+  const labels = keys.map((key) => fill(TEXT.key_name, { name: names[0], key: formatKey(key) }));
+  return { points, truth, keys, labels, order, colors, names, formatKey, range: [low, high], x: fromLeft([low, high]) };
 }
 
 /** The numbers of a key, in words. @param {Layout} layout @param {Answer} row @param {number} i */
@@ -93,6 +94,13 @@ function describeKey({ points, names, formatKey }, { scores, weights }, i) {
   const [key, value] = points[i];
   const numbers = { score: decimals(scores[i]), weight: decimals(weights[i]), value: short(value) };
   return fill(TEXT.key, { name: names[0], key: formatKey(key), value_name: names[1], ...numbers });
+}
+
+/** The true value at a query, if there is one: that of the nearest point. @param {Layout} layout @param {number} query */
+function truthAt({ truth }, query) {
+  const far = truth.map(([at]) => Math.abs(at - query));
+  const nearest = truth[far.indexOf(Math.min(...far))];
+  return nearest ? [fill(TEXT.truth_is, { truth: decimals(nearest[1]) })] : [];
 }
 
 /** The sliders, each with its text and its present step. @param {Model<Traits>} model */
@@ -121,7 +129,7 @@ function controlsOf(model) {
  * @param {(key: number) => void} onWalk
  */
 function bandsOf(layout, control, onWalk) {
-  const { names, truth, points, keys, range, x } = layout;
+  const { names, truth, points, keys, labels: keyLabels, range, x } = layout;
   const values = points.map(([, value]) => value);
   const drawn = [scorePicture(layout), weightPicture(layout), valuePicture(layout)];
   const [scoreElement, weightElement, valueElement] = drawn.map(({ element }) => element);
@@ -153,6 +161,8 @@ function bandsOf(layout, control, onWalk) {
       part.mark(x(row.query));
     }
     output.paint(row.weights, values, row.output);
+    stages[1].describe(listNumbers("scores", keyLabels, row.scores));
+    stages[2].describe(listNumbers("weights", keyLabels, row.weights));
     stages[2].setNote(fill(SHARED.softmax_sum, { sum: decimals(row.weights.reduce((a, b) => a + b, 0)) }));
     put(shared, { text: describeSharing(row.weights) });
   };
@@ -182,7 +192,7 @@ function drawPooling(context) {
     bands.point(key);
     const description = describeKey(layout, row, key);
     const isPointed = pointed !== null;
-    answer.set(isPointed ? description : fill(TEXT.largest_weight_at, { key: description }), isPointed);
+    answer.set(isPointed ? description : fill(TEXT.largest_weight_at, { key: description }));
   };
   const paint = () => {
     const now = rowOf(model);
@@ -193,6 +203,9 @@ function drawPooling(context) {
     controls.paint(row);
     table.paint(row);
     read();
+    const output = fill(SHARED.listed.output, { numbers: decimals(row.output) });
+    const weights = listNumbers("weights", layout.labels, row.weights, MOST_ANNOUNCED);
+    answer.add([output, ...truthAt(layout, row.query), weights].join(" "));
   };
   const note = make("small", { text: TEXT.width_note });
   const settings = [{ name: "width", element: settingRow(controls.width, note) }];

@@ -109,11 +109,10 @@ export function valuePicture(layout) {
 }
 
 /** A slider for the keyboard: keys may be too close for buttons. @param {Layout} layout @param {(key: number) => void} onPoint */
-export function keyWalk({ keys, names, formatKey }, onPoint) {
-  const range = { min: 0, max: keys.length - 1, step: 1, value: 0 };
+export function keyWalk({ labels }, onPoint) {
+  const range = { min: 0, max: labels.length - 1, step: 1, value: 0 };
   const walk = make("input", { type: "range", class: "key-walk", "aria-label": TEXT.key_slider, ...range });
-  const describe = (/** @type {number} */ key) => fill(TEXT.key_slider_value, { name: names[0], key: formatKey(key) });
-  const updateText = () => put(walk, { "aria-valuetext": describe(keys[Number(walk.value)]) });
+  const updateText = () => put(walk, { "aria-valuetext": labels[Number(walk.value)] });
   const point = () => {
     updateText();
     onPoint(Number(walk.value));

@@ -17,6 +17,8 @@ export interface Layout {
   points: Point[];
   truth: Point[];
   keys: number[];
+  /** The names of the keys. */
+  labels: string[];
   order: number[];
   colors: string[];
   names: string[];

@@ -68,7 +68,7 @@ function drawFigure(context) {
     controls.paint(start, now.positions);
     hands.paint(now);
     plot.paint(now, along);
-    answer.set(sentence(dot, now), false);
+    answer.set(sentence(dot, now));
     tables.paint(now, along, start);
   };
   const elements = [bands, answer.element, tables.element];

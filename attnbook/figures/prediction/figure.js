@@ -210,7 +210,12 @@ function drawPrediction(context) {
     // The page unfolds what follows.
     figure.dispatchEvent(new CustomEvent("attnbook-answered", { bubbles: true }));
   };
-  const { close } = mountFigure(context, { elements: [group], traits: ["tried", "done"], paint });
+  const { close } = mountFigure(context, {
+    elements: [group],
+    traits: ["tried", "done"],
+    paint,
+    name: model.get("ask"),
+  });
   const unfollow = progress().follow(() => restore(model, item));
   return () => {
     unfollow();

@@ -12,7 +12,7 @@ import { pointing, readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
 import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { bandsOf, FEW, halvesOf, SIDES } from "./panels.js";
+import { bandsOf, describeEntropy, FEW, halvesOf, SIDES } from "./panels.js";
 
 const MEASURES = /** @type {[keyof Measures, string][]} */ (Object.entries(TEXT.measures));
 
@@ -161,7 +161,7 @@ function drawFigure(context) {
       const numbers = { score: decimals(scores[query][key]), weight: decimals(weights[query][key]) };
       return fill(TEXT.half_numbers, { formula: SIDES[side].formula, ...numbers });
     });
-    line.set(fill(TEXT.key_numbers, { key: labels[key], plain, scaled }), answered !== null);
+    line.set(fill(TEXT.key_numbers, { key: labels[key], plain, scaled }));
     keySlider.set(key, String(key));
   };
   const paint = () => {
@@ -171,6 +171,8 @@ function drawFigure(context) {
     select.value = String(query);
     tables.paint(both, query, sizes[step]);
     paintReadout(now());
+    const shares = both.map(({ measures }, side) => `${SIDES[side].formula} ${describeEntropy(measures.entropy)}`);
+    line.add(`${TEXT.evenly_shared} ${shares.join(", ")}`);
   };
   let now = () => /** @type {number | null} */ (null);
   const elements = [...first, all, line.element, folds(...more, tables.element)];

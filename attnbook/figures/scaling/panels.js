@@ -5,7 +5,7 @@ import { entropy, maskedSoftmax, slopeSum, variance } from "../shared/attention.
 import { lineKey } from "../shared/axes.js";
 import { decimals, short } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
-import { bars, keyButtons, MOST_NAMED, span, stack } from "../shared/key_axis.js";
+import { bars, keyButtons, listNumbers, MOST_NAMED, span, stack } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { stage } from "../shared/stage.js";
@@ -65,17 +65,19 @@ export function describeDivisor(name, d) {
 
 /**
  * Bars of both halves on one scale, so that the division is visible.
- * @param {string} name of the stage
- * @param {number} count of keys
+ * @param {"scores" | "weights"} what @param {string} name of the stage
+ * @param {string[]} labels of the keys
  * @param {(side: number) => Element[]} below the bars
  */
-function barBand(name, count, below) {
+function barBand(what, name, labels, below) {
+  const count = labels.length;
   const drawn = SIDES.map(() => bars(count, "bars"));
   const halves = drawn.map(({ element }, side) => make("div", { "data-keys": count }, element, ...below(side)));
-  const { element, setNote } = stage(name, { picture: halves, className: "pair" });
+  const { element, setNote, describe } = stage(name, { picture: halves, className: "pair" });
   /** @param {number[][]} both @param {Ends} ends @param {string} note */
   const paint = (both, ends, note) => {
     setNote(note);
+    describe(SIDES.map(({ formula }, side) => `${formula}: ${listNumbers(what, labels, both[side])}`).join(" "));
     both.forEach((numbers, side) => drawn[side].paint(numbers, ends));
   };
   return { element, paint };
@@ -120,8 +122,11 @@ export function bandsOf(labels, queries, onPoint) {
     make("div", { class: "half-title" }, make("b", {}, lineKey(line, formula)), notes[side]),
   );
   const heading = stage("", { picture: titles, className: "pair" });
-  const scoring = barBand(SHARED.scoring, count, () => []);
-  const weighting = barBand(SHARED.weighting, count, (side) => [totals[side].element, keyNumbers(labels, onPoint)]);
+  const scoring = barBand("scores", SHARED.scoring, labels, () => []);
+  const weighting = barBand("weights", SHARED.weighting, labels, (side) => [
+    totals[side].element,
+    keyNumbers(labels, onPoint),
+  ]);
   const measures = measureRows(queries);
   const elements = [heading.element, scoring.element, weighting.element, ...measures.elements];
   /** @param {Half[]} both @param {number} query @param {number} d */

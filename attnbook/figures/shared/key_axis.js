@@ -1,12 +1,13 @@
 // Pieces that figures share: those with a column per key. Each returns an element and a way
 // to paint it.
 /** @import { Ends } from "./types" */
-import { walkAlong } from "./controls.js";
+import { decimals, walkAlong } from "./controls.js";
 import { make, put, stretched } from "./elements.js";
 import { fill } from "./messages.js";
 import SHARED from "./messages.json" with { type: "json" };
 
 export const MOST_NAMED = 24; // with more keys than this, names no longer fit
+export const MOST_ANNOUNCED = 6; // in a live region
 const MOST_COLOURS = 8; // with more, one sequential scale
 
 /** The lowest and highest of 0 and all numbers. @param {number[]} numbers @returns {Ends} */
@@ -28,6 +29,19 @@ export function shortName(label, count) {
   if (count > MOST_NAMED) return "";
   const number = /\d*$/.exec(label)?.[0] ?? "";
   return count > 6 && label === fill(SHARED.key, { number }) ? number : label;
+}
+
+/**
+ * The numbers of keys in words; of more than `most` only the largest, without weights that round to 0.
+ * @param {"scores" | "weights"} what @param {string[]} names @param {number[]} numbers
+ */
+export function listNumbers(what, names, numbers, most = MOST_NAMED) {
+  const byNumber = names.map((_, i) => i).sort((a, b) => numbers[b] - numbers[a]);
+  const isFew = names.length <= most;
+  const listed = byNumber.slice(0, most).filter((i) => isFew || what === "scores" || numbers[i] >= 5e-4);
+  const texts = listed.sort((a, b) => a - b).map((i) => `${names[i]} ${decimals(numbers[i])}`);
+  const text = texts.join(", ") || SHARED.nothing;
+  return fill(SHARED.listed[what], { numbers: isFew ? text : fill(SHARED.the_largest, { numbers: text }) });
 }
 
 /** A key's box; of many keys a polygon, which moves without recomputing styles. @param {number} index @param {number} count */

@@ -11,14 +11,21 @@ import { make, suppressShortcuts, withCode } from "./elements.js";
  *   paint?: (figure: HTMLElement) => void,
  *   onChange?: () => void,
  *   extraClass?: string,
- * }} parts `onChange` is called when a trait changes, instead of `paint`
+ *   name?: string,
+ * }} parts `onChange` is called when a trait changes, instead of `paint`; `name` is for screen readers, where there
+ *   is neither a caption nor an action
  * @returns the element, and the clean-up
  */
-export function mountFigure({ model, el }, { elements, traits = [], paint = () => {}, onChange, extraClass }) {
+export function mountFigure({ model, el }, { elements, traits = [], paint = () => {}, onChange, extraClass, name }) {
   const [kind, action, caption] = [model.get("kind"), model.get("action"), model.get("caption")];
+  const label = (caption || action || name || kind).replaceAll("`", "");
   const figure = make(
     "figure",
-    { class: ["attnbook-figure", kind, extraClass].filter(Boolean).join(" "), "data-attnbook-figure": kind },
+    {
+      class: ["attnbook-figure", kind, extraClass].filter(Boolean).join(" "),
+      "data-attnbook-figure": kind,
+      "aria-label": label,
+    },
     ...(action ? [make("p", { class: "action" }, ...withCode(action))] : []),
     ...elements,
     ...(caption ? [make("figcaption", { text: caption })] : []),

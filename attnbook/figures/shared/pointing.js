@@ -60,12 +60,13 @@ export function pointing(root, onPoint, nearest) {
 }
 
 /**
- * One line that answers hover, tap and focus. It is announced only when it answers the reader,
- * and not each time that a slider changes what it says by default.
+ * One line that answers the action, hover, tap and focus: the figure's live region. `add` adds what the action
+ * asks about and the line leaves out, because it is drawn: only a screen reader reads it.
  */
 export function readout() {
-  const element = make("p", { class: "readout", "aria-live": "off" });
-  /** @param {string} text @param {boolean} answers what the reader points at */
-  const set = (text, answers) => put(element, { "aria-live": answers ? "polite" : "off", text });
-  return { element, set };
+  const [line, more] = [make("span"), make("span", { class: "spoken" })];
+  const element = make("p", { class: "readout", "aria-live": "polite" }, line, more);
+  const set = (/** @type {string} */ text) => put(line, { text });
+  const add = (/** @type {string} */ text) => put(more, { text: text && ` ${text}` });
+  return { element, set, add };
 }

@@ -22,8 +22,11 @@ export function stage(name, { note = "", about = [], picture, className = "", ke
   );
   const frame = make("div", { class: "stage-picture", "data-keys": keys ?? null }, ...picture);
   const attributes = { class: `stage ${className}`.trim(), role: name ? "group" : null, "aria-label": name || null };
-  const element = make("div", attributes, heading, frame);
+  const numbers = make("span", { class: "spoken" });
+  const element = make("div", attributes, heading, frame, numbers);
   /** @param {string} text */
   const setNote = (text) => put(noteText, { text });
-  return { element, picture: frame, setNote };
+  /** What the picture shows, for screen readers. @param {string} text */
+  const describe = (text) => put(numbers, { text });
+  return { element, picture: frame, setNote, describe };
 }

@@ -41,7 +41,7 @@ export function formattedRow(count, format, key = null) {
 }
 
 /** The names of columns; one without a name gets no heading. @param {(number | string)[]} names */
-export function tableHead(names) {
+function tableHead(names) {
   const cells = names.map((text) => (text === "" ? make("td") : make("th", { scope: "col", text })));
   return make("thead", {}, make("tr", {}, ...cells));
 }

@@ -14,7 +14,8 @@ from attnbook.figures.shared.trained import TrainedFigure, in_base64
 if TYPE_CHECKING:
     from torch import Tensor
 
-STYLE = stylesheet("shared/theme.css", "shared/style.css", "shared/heatmap.css", "tokens/style.css")
+SHEETS = ("shared/theme.css", "shared/style.css", "shared/heatmap.css", "tokens/style.css")
+STYLE = stylesheet(*SHEETS)
 DIGITS = 5  # of the numbers that a page shows until its model is there
 SPACE = "␣"
 

@@ -1,5 +1,5 @@
 // Types of rows of tokens, and of the adapter that each model has; nothing here reaches a page.
-import type { Ends, FigureTraits, Model, TrainedTraits } from "../shared/types";
+import type { FigureTraits, Model, TrainedTraits } from "../shared/types";
 
 /** A token on the page, in pixels. */
 export interface Box {
@@ -51,8 +51,6 @@ export interface Attention {
   sentence: string;
   /** Keys that the reader has hidden. */
   hidden?: number[];
-  /** A bracket below some tokens of the source. */
-  span?: { ends: Ends; name: string } | null;
   /** What the slider of steps says after the step. */
   details?: string;
   /** Sums of weights in the table, before the total. */
@@ -74,6 +72,8 @@ export interface TokenOptions {
   legend?: string;
   /** Below the legend. */
   about?: Element[];
+  /** Drawn below the keys; they are none while the tokens have no size. */
+  marks?: { element: SVGElement; paint: (keys: Box[]) => void };
   /** Below the tokens. */
   note?: string;
   mapNote?: string;

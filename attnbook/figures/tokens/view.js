@@ -1,11 +1,11 @@
 // Rows of tokens with lines between them, the map of all weights, what the figure says, and its numbers.
 /** @import { Attention, Box, Token, TokenOptions } from "./types" */
 /** @import { Row } from "../shared/types" */
-import { folds } from "../shared/arrangement.js";
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
+import { listNumbers, MOST_ANNOUNCED } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { pointing, readout } from "../shared/pointing.js";
@@ -45,6 +45,13 @@ const headOf = ({ heads, headAt: [layer, head] }) => heads[layer][head];
 /** The weights of the query for each key: 0 where its row ends early. @param {Attention} now */
 const weightsFor = (now) => now.source.map((_, key) => headOf(now).weights[now.query]?.[key] ?? 0);
 
+/** Scores or weights of the query, in words. @param {Attention} now @param {"scores" | "weights"} what @param {number} [most] */
+function listQuery(now, what, most) {
+  const numbers = headOf(now)[what][now.query] ?? [];
+  const names = now.source.map(({ text }, position) => fill(SHARED.table_row, { position, character: visible(text) }));
+  return listNumbers(what, names.slice(0, numbers.length), numbers, most);
+}
+
 /**
  * A function that calls `build` only when its argument differs from the last one, and returns whether it did.
  * @template Given @param {(given: Given) => void} build
@@ -81,8 +88,11 @@ function tokenRow(name, areKeys, most, onPoint, onChoose) {
       ];
       const className = `token ${token.className ?? ""}`.trim();
       if (token.name === undefined) return make("span", { class: className }, ...parts);
-      const own = { type: "button", tabindex: i ? -1 : 0, "data-key": areKeys ? i : null, "aria-label": token.name };
-      return make("button", { class: className, ...own }, ...parts);
+      // A screen reader reads one text, which has the words of all parts.
+      for (const part of parts) part.setAttribute("aria-hidden", "true");
+      const own = { type: "button", tabindex: i ? -1 : 0, "data-key": areKeys ? i : null };
+      const spoken = make("span", { class: "spoken", text: token.name });
+      return make("button", { class: className, ...own }, spoken, ...parts);
     });
     const buttons = tokens.filter((each) => each instanceof HTMLButtonElement);
     walkAlong(buttons, onPoint);
@@ -95,28 +105,16 @@ function tokenRow(name, areKeys, most, onPoint, onChoose) {
   return { element, build, tokens: () => tokens };
 }
 
-/** A bracket below tokens, for each line of them. @param {Box[]} boxes */
-function bracketOf(boxes) {
-  const lines = [...new Set(boxes.map((box) => box.bottom))].map((bottom) =>
-    boxes.filter((box) => box.bottom === bottom),
-  );
-  const d = lines.map((line) => {
-    const [{ left, bottom }, { right }] = [line[0], line[line.length - 1]];
-    return `M${left + 2} ${bottom + 2}v4H${right - 2}v-4`;
-  });
-  const { left, right, bottom } = boxes[Math.floor((boxes.length - 1) / 2)];
-  return { d: d.join(""), x: (left + right) / 2, y: bottom + 18 };
-}
-
 /**
- * Lines and a bracket over rows of tokens; they are drawn again when the rows have another size.
+ * Lines over rows of tokens, and marks below the keys; they are drawn again when the rows have another size.
  * @param {HTMLElement} frame around the rows
  * @param {() => HTMLElement[][]} tokensOf the tokens that attend, if they are others, and the keys
+ * @param {TokenOptions["marks"]} marks
  */
-function tokenLines(frame, tokensOf) {
-  const [bracket, bracketName, lines] = [make("svg:path"), make("svg:text"), make("svg:g")];
-  const spans = make("svg:g", { class: "token-bracket" }, bracket, bracketName);
-  frame.append(make("svg:svg", { class: "token-lines", "aria-hidden": true }, spans, lines));
+function tokenLines(frame, tokensOf, marks) {
+  const lines = make("svg:g");
+  const parts = [...(marks ? [marks.element] : []), lines];
+  frame.append(make("svg:svg", { class: "token-lines", "aria-hidden": true }, ...parts));
   /** @type {{boxes: Box[][], width: number} | null} */
   let measured = null;
   /** @type {Attention} */
@@ -136,6 +134,7 @@ function tokenLines(frame, tokensOf) {
     const from = (now.target ? targets : sources)[now.query];
     const isSeen = width > 0 && Boolean(from); // a closed part of a page has no size
     const found = isSeen ? ribbons(from, sources, targets, weightsFor(now), width) : [];
+    while (lines.children.length > sources.length) lines.lastElementChild?.remove();
     while (lines.children.length < sources.length) {
       lines.append(make("svg:path", { class: "token-line", "data-key": lines.children.length }));
     }
@@ -143,10 +142,7 @@ function tokenLines(frame, tokensOf) {
       const { d, thick } = found[i] ?? { d: "", thick: 0 };
       put(line, { d: d || null, "stroke-width": thick.toFixed(2) });
     });
-    const span = isSeen ? now.span : null;
-    const { d, x, y } = span ? bracketOf(sources.slice(...span.ends)) : { d: null, x: 0, y: 0 };
-    put(bracket, { d });
-    put(bracketName, { x, y, text: span?.name ?? "" });
+    marks?.paint(isSeen ? sources : []);
   };
   new ResizeObserver(() => {
     measured = null;
@@ -162,7 +158,7 @@ function tokenLines(frame, tokensOf) {
 }
 
 /** The tokens, and a line from the query to each key. @param {TokenOptions} options @param {(key: number | null) => void} onPoint */
-function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = "", onQuery, onKey }, onPoint) {
+function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = "", onQuery, onKey, marks }, onPoint) {
   const target = names.target ? tokenRow(names.target, false, most, () => onPoint(null), onQuery) : null;
   const choose = (/** @type {number} */ query) => {
     onQuery(query);
@@ -172,10 +168,10 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
   (target ?? source).element.classList.add("queries");
   const rows = [...(target ? [target.element] : []), source.element];
   const frame = make("div", { class: target ? "token-rows" : "token-rows one-row" }, ...rows);
-  const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()]);
+  const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()], marks);
   const [aboveName, below] = [make("span"), make("p", { class: "note" })];
   const picture = [frame, below];
-  const { element } = stage(SHARED.weighting, { note: legend, about: [aboveName, ...about], picture });
+  const { element, describe } = stage(SHARED.weighting, { note: legend, about: [aboveName, ...about], picture });
   /** Returns whether there are other keys than before. @param {Attention} now */
   const paint = (now) => {
     const areOther = [source.build(now.source), target?.build(now.target ?? []) ?? false];
@@ -185,12 +181,13 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
       put(token, { style: `--share: ${weights[i].toFixed(3)}` });
       if (target && onKey) put(token, { "aria-pressed": Boolean(now.hidden?.includes(i)) });
     });
-    frame.classList.toggle("with-spans", now.span !== undefined);
+    const count = headOf(now).weights.length;
+    describe(count ? `${listQuery(now, "scores")} ${listQuery(now, "weights")}` : "");
     lines.paint(now, areOther.includes(true));
     const isAbove = now.target?.some(({ above }) => above);
     put(aboveName, { text: isAbove ? fill(TOKENS.above_row, { name: names.above ?? "" }) : "" });
-    const { count, share } = drawnKeys(weights);
-    const leftOut = count ? fill(TOKENS.left_out, { count, percent: percent(share) }) : "";
+    const thin = drawnKeys(weights);
+    const leftOut = thin.count ? fill(TOKENS.left_out, { count: thin.count, percent: percent(thin.share) }) : "";
     const order = isRightToLeft(now.source.map(({ text }) => text)) ? SHARED.right_to_left : "";
     put(below, { text: [note, order, leftOut].filter(Boolean).join(" ") });
     return areOther[0];
@@ -273,20 +270,15 @@ function describeKey(now, key) {
 export function tokenView(options) {
   /** @type {Attention} */
   let now;
-  let isAnswer = false; // to a token that the reader chose
   const choose = (/** @type {number} */ query) => query !== now.query && options.onQuery(query);
-  const chooseToken = (/** @type {number} */ query) => {
-    isAnswer = query !== now.query;
-    choose(query);
-  };
   const steps = options.hasSteps ? stepper("step", choose) : null;
   const [sentence, table] = [readout(), queryTable()];
   const about = [...(steps ? [steps.label] : []), ...(options.about ?? [])];
-  const tokens = tokenStage({ ...options, about, onQuery: chooseToken }, (key) => pointer.point(key));
+  const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));
   const map = mapStage({ ...options, onQuery: choose });
   const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
   const parts = [tokens.element, ...(options.grid ?? []), map.element, ...(options.answer ?? []), sentence.element];
-  const folded = folds(...(options.more ?? []), numbers);
+  const folded = make("div", { class: "folds" }, ...(options.more ?? []), numbers);
   const root = make(
     "div",
     { class: options.names.target ? "tokens" : "tokens self" },
@@ -296,7 +288,7 @@ export function tokenView(options) {
   );
   const say = (/** @type {number | null} */ key) => {
     const isPointed = key !== null && key < now.source.length && headOf(now).weights.length > 0;
-    sentence.set(isPointed ? describeKey(now, key) : now.sentence, isPointed || isAnswer);
+    sentence.set(isPointed ? describeKey(now, key) : now.sentence);
   };
   const pointer = pointing(root, say);
   /** @param {Attention} attention */
@@ -317,7 +309,7 @@ export function tokenView(options) {
     if (count) table.paint(now);
     pointer.light();
     say(pointer.pointed());
-    isAnswer = false;
+    if (!options.answer) sentence.add(count ? listQuery(now, "weights", MOST_ANNOUNCED) : "");
   };
   return { element: root, paint };
 }

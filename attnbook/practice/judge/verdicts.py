@@ -222,11 +222,14 @@ class Grade(Message):
                 ]
         return []
 
+    def _heads(self) -> list[str]:
+        """Number the tests; their names are too long for the heads of columns."""
+        return [TEXT("test_number", number=i) for i in range(1, len(self.tests) + 1)]
+
     def _rows(self) -> list[str]:
         if self.share in {0, 1}:
             return []  # the summary says it all
-        width = max(map(len, self.caught))
-        heads = [TEXT("test_number", number=i) for i in range(1, len(self.tests) + 1)]
+        width, heads = max(map(len, self.caught)), self._heads()
         names = [f"  {head}: {test}" for head, test in zip(heads, self.tests, strict=True)]
         lines = [" ".join([TEXT("bug").ljust(width), *heads])]
         for name, row in self.caught.items():
@@ -238,7 +241,9 @@ class Grade(Message):
     def _table(self) -> str:
         if self.share in {0, 1}:
             return ""
-        heads = "".join(f'<th scope="col"><code>{escape(test)}</code></th>' for test in self.tests)
+        pairs = zip(self._heads(), self.tests, strict=True)
+        names = "<br>".join(f"{head}: <code>{escape(test)}</code>" for head, test in pairs)
+        heads = "".join(f'<th scope="col">{head}</th>' for head in self._heads())
         rows = "".join(
             f'<tr><th scope="row">{escape(name)}</th>'
             + "".join(f"<td>{TEXT('caught') if it else '–'}</td>" for it in row)
@@ -247,7 +252,7 @@ class Grade(Message):
         )
         head = f'<thead><tr><th scope="col">{TEXT("bug")}</th>{heads}</tr></thead>'
         table = f"<table>{head}<tbody>{rows}</tbody></table>"
-        return f'<div style="overflow-x: auto" tabindex="0">{table}</div>'
+        return f'<p>{names}</p><div style="overflow-x: auto" tabindex="0">{table}</div>'
 
 
 def wrong_answers(task: str, arguments: Sequence[Any], *names: str) -> dict[str, Any]:

@@ -22,11 +22,11 @@ READ = token_reading("""
     expected: texts('.queries .above').join(''),
     text: texts(`${keys} bdi`),
     gold: where(`${keys} > .token`, (e) => {
-        const [box, token] = ['.token-bracket path', e].map((part) =>
-            (part.tagName ? part : figure.querySelector(part)).getBoundingClientRect());
-        return box.left < token.left + 3 && token.right - 3 < box.right && box.width > 0;
+        const box = figure.querySelector('.token-bracket path[d]')?.getBoundingClientRect();
+        const token = e.getBoundingClientRect();
+        return box && box.left < token.left + 3 && token.right - 3 < box.right;
     }),
-    goldName: figure.querySelector('.token-bracket text').textContent,
+    goldName: texts('.token-bracket text').join(''),
     rows: texts('tbody tr th'),
     numbers: bodies().flat(),
     map: shaded(),

@@ -20,7 +20,7 @@ from tests.figures.attention.page import (
     length_slider,
     read,
 )
-from tests.figures.shared.page import CLOSE, SMALL_TEXT, layout_problems, open_figure
+from tests.figures.shared.page import CLOSE, LINE, SMALL_TEXT, layout_problems, open_figure
 from tests.tools.site.site_checks import NARROW, UNFOLD
 
 TEMPERATURES = [float(f"{10 ** (step / 20):.2g}") for step in range(-20, 21)]
@@ -175,7 +175,7 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     score, value = state["scores"][0][0][1], state["values"][0][1][0]
     weight = CASES["planar"]().figure().attention_weights[0, 0, 1]
     expected = f"two: score {score:.3f}, weight {weight:.3f}, value {value:.3g}"
-    readout, bars = figure.locator(".readout"), figure.locator(".bars").first
+    readout, bars = figure.locator(LINE), figure.locator(".bars").first
     edges, top = boundaries(figure), bars.bounding_box()
     position = {"x": (edges[1] + edges[2]) / 2 - top["x"], "y": 9}
     bars.hover(position=position)
@@ -204,7 +204,7 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
 
 def test_at_first_the_readout_names_the_keys_with_the_largest_weight(show):
     view = show("toy")
-    readouts = view.figure.locator(".readout")
+    readouts = view.figure.locator(LINE)
     view.set(valid_lens=[2, 6])
     expected = ["Largest weight: key 0 and key 1, 0.500", "Largest weight: 6 keys, 0.167"]
     assert readouts.all_inner_texts() == expected

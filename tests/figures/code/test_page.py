@@ -204,12 +204,15 @@ def test_a_task_can_be_solved_by_touch_on_a_phone(browser, over_http):
     with tasks(browser, over_http, NARROW, KEYBOARD, **phone) as (tab, figure):
         assert "Ctrl" not in figure.inner_text()
         plain, numbered = figure.locator("textarea"), figure.locator(".numbered")
-        plain.evaluate(SET, f"a = 1  # {'word ' * 40}\nb = 2")
+        plain.evaluate(SET, f"if a:\n    # {'word ' * 40}")
         heights = [each.bounding_box()["height"] for each in (plain, numbered)]
         assert heights[0] == pytest.approx(heights[1], abs=1)
         assert figure.locator(".numbered > span").count() == 2
         plain.tap()
         expect(figure.locator(".cm-content")).to_be_focused()
+        rows = figure.locator(".cm-line .c1").evaluate("e => [...e.getClientRects()].map(r => r.x)")
+        assert len(rows) > 2
+        assert rows == pytest.approx([rows[0]] * len(rows), abs=0.5)  # not below the indentation
         keys = figure.get_by_role("toolbar", name="Keys for code")
         boxes = [key.bounding_box() for key in keys.get_by_role("button").all()]
         assert min(min(box["width"], box["height"]) for box in boxes) >= 24

@@ -16,7 +16,7 @@ READ = reading("""
     numbers: texts('.pass b'),
     widths: all('.bar i').map((part) => part.style.width),
     table: bodies()[0],
-    readout: figure.querySelector('.readout').textContent,
+    readout: figure.querySelector('.readout > span').textContent,
 """)
 
 

@@ -12,7 +12,7 @@ from attnbook.figures import ScalingFigure
 from attnbook.figures.shared.base import decimals
 from tests.figures.attention.cases import differ
 from tests.figures.scaling.cases import CASES, truth
-from tests.figures.shared.page import CLOSE, reading, slider
+from tests.figures.shared.page import CLOSE, LINE, reading, slider
 from tests.tools.site.site_checks import NARROW, WIDE
 
 MEASURES = ("variance", "largest", "entropy", "slopes")
@@ -130,7 +130,7 @@ LIT = (
 def test_pointing_at_a_key_lights_it_in_both_halves_and_shows_its_numbers(show):
     _, figure, state, _ = show("odd numbers")
     slider(figure, "d").press("End")
-    readout, bars = figure.locator(".readout"), figure.locator(".pair .bars")
+    readout, bars = figure.locator(LINE), figure.locator(".pair .bars")
     true = expected(state, 8, 0)["keys"]
 
     def sentence(key: int) -> str:
@@ -165,7 +165,7 @@ def test_on_a_phone_a_slider_replaces_too_many_key_buttons_and_the_figure_fits(s
         key.press(press)
         a, b, *_ = map(decimals, expected(state, state["sizes"][0], 0)["keys"][pointed].tolist())
         start = f"key {pointed}: q · k score {a}, weight {b}; "
-        assert figure.locator(".readout").inner_text().startswith(start)
+        assert figure.locator(LINE).inner_text().startswith(start)
         assert key.get_attribute("aria-valuetext") == str(pointed)
     for case, width in (("a chapter's", WIDE), ("odd numbers", NARROW)):
         assert show(case, width).figure.locator(".keys:visible").count() == 2

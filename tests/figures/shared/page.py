@@ -130,7 +130,7 @@ def open_in_book(
     try:
         tab.goto(url)
         figures.last.wait_for()
-        tab.wait_for_function(ALL_STARTED)  # each figure starts in a task of its own
+        tab.wait_for_function(ALL_STARTED, timeout=120_000)  # each in a task of its own
         yield tab, figures, visit
         # Sphinx's own script reads the storage, and fails if that is denied.
         expected = "exception: denied" if script == DENY else None
@@ -169,6 +169,8 @@ def slider(figure: Locator, name: str) -> Locator:
     return figure.get_by_role("slider", name=name, exact=True)
 
 
+# The line that answers, without what only a screen reader reads.
+LINE = ".readout > :first-child"
 SMALL_TEXT = """figure => {
     const small = [], walker = document.createTreeWalker(figure, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {

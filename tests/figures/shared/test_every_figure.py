@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from functools import partial, partialmethod
 from typing import Any, NamedTuple
 
 import pytest
+from PIL import Image
 from playwright.sync_api import Locator, Page
 
 from attnbook import figures
@@ -22,7 +24,6 @@ from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.position.cases import CASES as POSITION
 from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.scaling.cases import by_hand
-from tests.figures.shape.cases import heads
 from tests.figures.shared.node import run_in_node
 from tests.figures.shared.page import (
     MOVING,
@@ -89,7 +90,6 @@ EXAMPLES = {
     ),
     "recognize": Example(figures.RecognizeFigure, {"task": "layer-norm"}),
     "scaling": Example(by_hand, {"d": 1}),
-    "shape": Example(lambda: figures.ShapeFigure(heads()), {"step": 7}),
     "translator": Example(
         figures.TranslatorFigure,
         {"text": "5/1/2000", "step": 3, "hidden": [2]},
@@ -186,12 +186,14 @@ def make_captioned() -> list[Figure]:
     return made
 
 
-# The elements of each figure, or of the one at `index`, with sorted attributes.
+# The elements of each figure, or of the one at `index`, with sorted attributes; where lines between
+# tokens are depends on the width of the page.
 SNAPSHOTS = r"""index => [...document.querySelectorAll('figure[data-attnbook-figure]')]
     .filter((_, i) => (index ?? i) === i)
     .map(figure => [figure, ...figure.querySelectorAll('*')].map(e => [
         e.tagName,
-        ...[...e.attributes].filter(a => a.name !== 'checked' && (a.value || a.name !== 'class'))
+        ...[...e.attributes].filter(a => a.name !== 'checked' && (a.value || a.name !== 'class')
+                && !(e.closest('.token-lines') && 'dxy'.includes(a.name)))
             .map(a => `${a.name}=${a.value}`).sort(),
         [...e.childNodes].filter(node => node.nodeType === 3).map(node => node.data).join(''),
         e.value, e.checked,
@@ -300,13 +302,28 @@ def test_figures_are_printed_in_their_colours_with_large_enough_text(every):
     assert not any(every.evaluate(SMALL_TEXT, "print").values())
 
 
+def test_forced_colours_leave_the_tracks_of_sliders_and_the_swatches_of_legends(every):
+    every.tab.emulate_media(forced_colors="active")
+    drawn = every.tab.locator('figure input[type="range"]:visible, figure .mask-legend i').all()
+    blank = []
+    for part in drawn:
+        picture = Image.open(io.BytesIO(part.screenshot())).convert("L")
+        width, height = picture.size
+        # A track is visible at both ends: the handle is at one of them at most.
+        ends = [picture.crop((x, 0, x + width // 4, height)) for x in (0, width - width // 4)]
+        if any(end.getextrema()[0] > 192 for end in ends):  # the ground is white
+            blank.append(part.evaluate("part => part.outerHTML"))
+    every.tab.emulate_media(forced_colors="none")
+    assert blank == []
+    assert len(drawn) > len(EXAMPLES)
+
+
 def test_only_readers_who_accept_motion_see_transitions(every):
     assert every.evaluate(MOVING) == dict.fromkeys(EXAMPLES, 0)
     every.tab.emulate_media(reduced_motion="no-preference")
     moving = {name for name, count in every.evaluate(MOVING).items() if count}
     every.tab.emulate_media(reduced_motion="reduce")
-    still = {"code", "mask", "position", "position, rotary"}
-    still |= {"prediction", "recognize", "shape"}
+    still = {"code", "cost", "mask", "position", "position, rotary", "prediction", "recognize"}
     assert moving == {*EXAMPLES} - still  # bars and shares move, nothing else
 
 

@@ -14,7 +14,6 @@ from attnbook.figures import (
     HeadsFigure,
     MaskFigure,
     ScalingFigure,
-    ShapeFigure,
     TranslatorFigure,
 )
 from attnbook.figures.shared.base import Figure
@@ -27,7 +26,6 @@ from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.position.cases import CASES as POSITION
 from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.scaling.cases import CASES as SCALING
-from tests.figures.shape.cases import trace_case
 from tests.figures.shared.page import PAPER, TEXT, harness, layout_problems, open_figure
 from tests.figures.translator.page import HEBREW, LONG, MONTH
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, UNFOLD, axe_findings, change_view
@@ -76,10 +74,6 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         lambda: change(PREDICTION["choice"](), tried=["(1, 7, 3)"]),
     ],
     "scaling": [lambda: ScalingFigure(*SCALING["the largest"]())],
-    "shape": [
-        lambda: change(ShapeFigure(trace_case("heads")), step=21),
-        lambda: change(ShapeFigure(trace_case("kinds")), step=14),
-    ],
     "translator": [
         lambda: TranslatorFigure(text=LONG, hidden=[*range(13)]),
         lambda: TranslatorFigure(examples=["9. März 1987", HEBREW], hidden=MONTH),

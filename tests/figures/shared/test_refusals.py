@@ -22,12 +22,10 @@ from attnbook.figures import (
     PoolingFigure,
     PositionFigure,
     ScalingFigure,
-    ShapeFigure,
     TranslatorFigure,
 )
 from attnbook.masking.interop import MaskRules
 from attnbook.models.translator.dates import write_date
-from attnbook.tracing import trace
 from tests.figures.alignment.cases import DAY, figure_of, make_date, never_ending, new_model
 from tests.figures.attention.cases import traits
 from tests.figures.attention.drag_handles import KEYS, moved_figure
@@ -35,7 +33,6 @@ from tests.figures.heads.page import STEPS
 from tests.figures.online.cases import figure_of as online_of
 from tests.figures.pooling.cases import column, few
 from tests.figures.scaling.cases import random
-from tests.figures.shape.cases import trace_case
 
 NAN, INFINITE = math.nan, math.inf
 MOST, LEAST = "a figure shows at most", "a figure needs at least"
@@ -69,14 +66,6 @@ def pooling(**changes: Any) -> PoolingFigure:
 
 def scaling(queries: Any, keys: Any = None) -> ScalingFigure:
     return ScalingFigure(queries, zeros(1, 5, 8) if keys is None else keys)
-
-
-def first(*inputs: Any) -> Any:
-    return inputs[0]
-
-
-def shape(*inputs: Any) -> ShapeFigure:
-    return ShapeFigure(trace(first, *inputs))
 
 
 BIG = zeros(1, 2, 2).double() + 1e200
@@ -195,11 +184,6 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (scaling, {"queries": zeros(1, 3, 12), "keys": zeros(1, 5, 12)}, "size must be a power of two"),
     (scaling, {"queries": BIG, "keys": BIG}, "scores must be finite, got inf at index (0, 0, 0)"),
     (
-        ShapeFigure,
-        {"trace": torch.nn.Linear(2, 3)},
-        "trace must be what attnbook.tracing.trace ret",
-    ),
-    (
         TranslatorFigure,
         {"name": "recurrent"},
         "a page reads translators with encoder='convolutional'",
@@ -211,17 +195,6 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     ),
     (TranslatorFigure, {"examples": ["9"] * 65}, f"{MOST} 64 of examples, got 65"),
     (TranslatorFigure, {"text": 3}, "text must be a string, got int"),
-]
-# The inputs of a traced function, and what is refused about its tensors.
-TRACED = [
-    ([3], "trace must hold a tensor or more, got none"),
-    (
-        [zeros(17, 241)],
-        "trace must hold tensors of at most 4096 numbers, got inputs[0] of shape (17, 241) in "
-        "line 1 of first; use smaller sizes",
-    ),
-    ([zeros(1, 1, 1, 1, 1, 2)], "trace must hold tensors of at most 5 axes, got inputs[0] of sh"),
-    (zeros(256, 1), f"{MOST} 256 of steps, got 257; show a part of it"),
 ]
 # A figure, one of its traits, a value, and a part of the message.
 TRAITS: list[tuple[Any, str, Any, str]] = [
@@ -258,12 +231,6 @@ TRAITS: list[tuple[Any, str, Any, str]] = [
     (lambda: PositionFigure(8), "distance", -25, "distance must lie in [-24, 24], got -25"),
     (lambda: ScalingFigure(*random(3, 5, 8)), "d", 3, "d must be one of [1, 2, 4, 8], got 3"),
     (lambda: ScalingFigure(*random(3, 5, 8)), "query", 3, "query must lie in [0, num_queries=3)"),
-    (
-        lambda: ShapeFigure(trace_case("heads")),
-        "step",
-        29,
-        "step must lie in [0, steps=29), got 29",
-    ),
     *((TranslatorFigure, *row) for row in OF_TRANSLATOR),
     (TranslatorFigure, "step", 16, "step must lie in [0, max_steps=16), got 16"),
 ]
@@ -275,12 +242,6 @@ def test_wrong_arguments_raise_an_error_of_one_sentence(make, arguments, message
     with pytest.raises(errors, match=f"^{re.escape(message)}") as found:
         make(**arguments)
     assert "\n" not in str(found.value)
-
-
-@pytest.mark.parametrize(("inputs", "message"), TRACED)
-def test_a_trace_that_cannot_be_drawn_is_refused(inputs, message):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        shape(*inputs)
 
 
 @pytest.mark.parametrize(("make", "trait", "value", "message"), TRAITS)

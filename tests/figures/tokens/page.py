@@ -17,7 +17,7 @@ TO_READ = """
     pointed: where(`${keys} > .token`, (e) => e.classList.contains('lit')),
     lines: all('.token-line').map((e) => Number(e.getAttribute('stroke-width'))),
     leftOut: figure.querySelector('.token-rows + .note').textContent.match(/\\S+ %/)?.[0] ?? '',
-    sentence: figure.querySelector('.readout').textContent,
+    sentence: figure.querySelector('.readout > span').textContent,
 """
 
 

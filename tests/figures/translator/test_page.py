@@ -96,7 +96,7 @@ def test_keys_hide_characters_and_changes_are_marked(show):
     expect(figure.locator(".verdict")).to_have_text(verdict)
     assert figure.evaluate(READ)["before"] == "1987-03-09"
     changed = figure.locator(".queries button.differs")
-    expect(changed).to_have_attribute("aria-label", "step 6: “9”, probability 0.999, before: “3”")
+    expect(changed).to_have_accessible_name("step 6: “9”, probability 0.999, before: “3”")
     figure.get_by_role("button", name="show all").press("Enter")
     python.hidden = []
     assert disagreements(figure, python) == []

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.request import urlopen
+from zipfile import ZipFile
 
 import pytest
 from jupyter_cache import get_cache
@@ -134,7 +135,7 @@ def good(tmp_path_factory):
     sources = COUNTED, FIGURE, FIGURE, AFTER_ANSWER
     book = write_book(tmp_path_factory.mktemp("good"), *sources, answer=3)
     (book / "chapters" / "second.md").write_text(QUESTION)
-    return book, build_successfully(book, "build", "--without-answers")
+    return book, build_successfully(book, "build", "--without-answers", "--zip")
 
 
 @pytest.mark.weekly
@@ -151,6 +152,10 @@ def test_a_good_book_is_built_without_git_with_and_without_answers_and_executed_
     whole, questions = read_page(book, "second"), read_page(book, "second", QUESTIONS)
     assert ("Because." in whole, "Because." in questions) == (True, False)
     assert "<strong>1.</strong> Why?" in questions
+    (path,) = (book / "_build").rglob("*.zip")  # of the book for a class, and linked there
+    with ZipFile(path) as zipped:
+        assert "Because." not in "".join(map(str, map(zipped.read, zipped.namelist())))
+    assert path.name in questions
     first = read_page(book, "first", QUESTIONS)
     assert first.count("data-attnbook-view") == 1
     assert "3.0" in first

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
+from attnbook.colors import DARK, LIGHT
 from tools import BUDGETS, ROOT
 from tools.pictures import draw
 from tools.pictures.arithmetic import format_number
@@ -31,12 +32,26 @@ def contrast(first: str, second: str) -> float:
     """WCAG's contrast ratio of two "#rrggbb"."""
 
     def luminance(color: str) -> float:
-        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = channels(color)
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
+
+
+def channels(color: str) -> list[float]:
+    return [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def inverted(color: str) -> str:
+    """A colour of a picture on a dark page of the site, by the filter of its style sheet."""
+    style = (ROOT / "tools" / "site" / "static" / "site.css").read_text("utf-8")
+    (amount,) = map(float, re.findall(r"invert\(([\d.]+)\) hue-rotate\(180deg\)", style))
+    parts = [amount - (2 * amount - 1) * part for part in channels(color)]
+    light = sum(share * part for share, part in zip((0.213, 0.715, 0.072), parts, strict=True))
+    turned = (min(1, max(0, 2 * light - part)) for part in parts)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in turned)
 
 
 def picture(name: str) -> ET.Element:
@@ -165,6 +180,7 @@ def test_every_text_has_contrast_to_its_box_and_every_shape_to_both_pages(name):
     for text, rect in pairs:
         for fill in fills(root, rect):
             assert contrast(text.attrib["fill"], fill) >= 4.5, text.text
+            assert contrast(inverted(text.attrib["fill"]), inverted(fill)) >= 4.5, text.text
 
     shapes = [shape for tag in ("path", "circle") for shape in root.iter(f"{SVG}{tag}")]
     shapes += root.findall(f"{SVG}rect")
@@ -172,6 +188,15 @@ def test_every_text_has_contrast_to_its_box_and_every_shape_to_both_pages(name):
     for shape in shapes:
         color = shape.attrib.get("stroke", shape.attrib["fill"])
         assert min(contrast(color, page) for page in (LIGHT_PAGE, DARK_PAGE)) >= 3, shape.attrib
+        assert contrast(inverted(color), DARK_PAGE) >= 3, shape.attrib
+
+
+def test_inverted_colours_of_keys_are_nearest_to_those_of_the_same_keys_in_dark_figures():
+    names = [f"key-{i}" for i in range(8)]
+    for name in names[:4]:  # those of pictures
+        seen = inverted(LIGHT[name])
+        distances = {each: math.dist(channels(seen), channels(DARK[each])) for each in names}
+        assert min(distances, key=distances.get) == name
 
 
 @each_picture

@@ -71,9 +71,9 @@ CELLS = [
     (code("def look_up(query, keys, values): ...", "answer"), 0),
     (text(f"### Inside\n\nAn end.\n\n{DIVIDER}\n\n## Why\n\nBecause."), 3),
     (text("## How\n\nSo."), 0),
-    (code("def yours():\n    # your code\n    ..."), 0),
+    (code("def yours():\n    # your code\n    ...", "to-write"), 0),
     (text(PRACTICE), 0),
-    (code("def mine():\n    # your code\n    ..."), 0),
+    (code("def mine():\n    # your code\n    ...", "to-write"), 0),
     (text("## Summary\n\nAll."), 0),
 ]
 HALVES = f"A link to [how](divided.ipynb).\n\n{DIVIDER}\n\n## Why\n\nSo.\n"

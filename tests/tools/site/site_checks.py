@@ -39,8 +39,48 @@ SEARCH = ".search-button, .search-button-field, form.bd-search"
 FLAT_DOTS = """() => [...document.querySelectorAll('svg line')]
     .filter(e => getComputedStyle(e).strokeLinecap !== 'butt' && e.getTotalLength() === 0)
     .map(e => e.outerHTML)"""
-# Controls below 24 px (WCAG 2.5.8), labels of pictures below 11 px, and tables and code of the text
-# that scroll sideways. A check box is as large as its label.
+# What a line must not end within: words in tables, a minus and its name in code, and a formula or
+# code and the mark after it. And what scrolls sideways: tables, and on a wide screen short code.
+TORN = """() => {
+    const range = document.createRange(), found = [];
+    const lines = (node, start, end) => {
+        range.setStart(node, start);
+        range.setEnd(node, end);
+        return [...range.getClientRects()].filter(box => box.width);
+    };
+    const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+        const around = node.parentElement, before = node.previousSibling;
+        if (around.closest('.katex, svg, [data-attnbook-figure]')) continue;
+        const parts = around.closest('table') ? /\\w+/g : /(?<![\\w)\\]])-\\w+/g;
+        const inCode = around.closest('table, code') ? node.data : '';
+        for (const { 0: part, index } of inCode.matchAll(parts)) {
+            const tops = lines(node, index, index + part.length).map(box => Math.round(box.top));
+            if (new Set(tops).size > 1) found.push(`“${part}” breaks`);
+        }
+        if (!/^[.,;:!?)]/.test(node.data) || !before?.matches?.('.math, code')) continue;
+        const [mark] = lines(node, 0, 1);
+        const last = [...before.querySelectorAll('.base')].at(-1) ?? before;
+        if (mark && mark.left < [...last.getClientRects()].at(-1).left)
+            found.push(`“${node.data.slice(0, 9)}” after ${before.textContent} begins a line`);
+    }
+    for (const minus of document.querySelectorAll('main pre .o')) {
+        const name = minus.textContent === '-' && minus.checkVisibility() && minus.nextSibling;
+        if (name?.nodeType === 1 && name.getClientRects()[0].top > minus.getClientRects()[0].bottom)
+            found.push(`the minus of ${name.textContent} ends a line`);
+    }
+    const wide = (selector) => [...document.querySelectorAll(selector)]
+        .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+        .map(e => [e.innerText, `${e.scrollWidth} px in ${e.clientWidth}`]);
+    found.push(...wide('main .pst-scrollable-table-container')
+        .map(([text, size]) => `table “${text.slice(0, 30)}”: ${size}`));
+    found.push(...wide('main div.highlight pre')
+        .filter(([text]) => innerWidth < 600 || !/.{81}/.test(text))
+        .map(([text, size]) => `code “${text.slice(0, 30)}”: ${size}`));
+    return found;
+}"""
+# Controls below 24 px (WCAG 2.5.8), labels of pictures below 11 px, and formulas that do not show
+# that they scroll. A check box is as large as its label.
 HARD_ON_A_PHONE = """() => {
     const visible = (selector) => [...document.querySelectorAll(selector)]
         .filter(e => e.checkVisibility({visibilityProperty: true}));
@@ -55,13 +95,11 @@ HARD_ON_A_PHONE = """() => {
         .map(([e, at]) => [e, parseFloat(getComputedStyle(e).fontSize) * Math.hypot(at.a, at.b)])
         .filter(([, height]) => height < 10.9)
         .map(([e, height]) => `label “${e.textContent.trim()}”: ${height.toFixed(1)} px`);
-    const tables = visible('main .pst-scrollable-table-container')
+    const formulas = visible('main .katex-display')
         .filter(e => e.scrollWidth > e.clientWidth + 1)
-        .map(e => `table “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
-    const code = visible('main div.highlight pre')
-        .filter(e => e.scrollWidth > e.clientWidth + 1)
-        .map(e => `code “${e.innerText.slice(0, 30)}”: ${e.scrollWidth} px in ${e.clientWidth}`);
-    return [...targets, ...labels, ...tables, ...code];
+        .filter(e => !getComputedStyle(e).backgroundAttachment.includes('local'))
+        .map(e => `formula “${e.textContent.slice(0, 30)}” has no shadow`);
+    return [...targets, ...labels, ...formulas];
 }"""
 # Some errors, such as those of a ResizeObserver, raise no exception and are no "pageerror".
 REPORT_ERRORS = """addEventListener('error', event =>
@@ -138,11 +176,15 @@ REMOVE_REPEATED = """() => {
         if (isPlain && !word.closest(elsewhere)) word.replaceWith(word.textContent);
     }
 }"""
-# With "preload" axe would request the theme's style sheets from the wrong folder.
+# With "preload" axe would request the theme's style sheets from the wrong folder. Two rules
+# are off by default.
 RUN = """(only) => axe.run({
     resultTypes: ['violations'], preload: false,
-    ...(only ? {runOnly: only} : {rules: {'target-size': {enabled: true}}}),
+    ...(only ? {runOnly: only} : {rules: Object.fromEntries(
+        ['target-size', 'label-content-name-mismatch'].map(name => [name, {enabled: true}]))}),
 })"""
+# Storage may be refused.
+OPEN_SECTIONS = "try { localStorage.setItem('deeper', 'open') } catch {}"
 UNFOLD = "() => document.querySelectorAll('main details').forEach(e => { e.open = true })"
 # Figures adapt to a new width one frame later.
 SETTLE = """async () => {
@@ -173,7 +215,13 @@ class Visit:
 
 @contextmanager
 def open_page(
-    browser: Browser, url: str, width: int = WIDE, scheme: str = "light", **options: Any
+    browser: Browser,
+    url: str,
+    width: int = WIDE,
+    scheme: str = "light",
+    *,
+    closed: bool = False,
+    **options: Any,
 ) -> Iterator[tuple]:
     """A page, loaded with an empty cache, and the record of what happens on it."""
     context = browser.new_context(
@@ -181,7 +229,7 @@ def open_page(
         color_scheme=scheme,
         **{"reduced_motion": "reduce"} | options,
     )
-    page, visit = watch_page(context)
+    page, visit = watch_page(context, closed=closed)
     try:
         page.goto(url)
         if options.get("java_script_enabled", True):
@@ -191,10 +239,15 @@ def open_page(
         context.close()
 
 
-def watch_page(context: BrowserContext) -> tuple[Page, Visit]:
-    """A new page, and the record of what will happen on it."""
+def watch_page(context: BrowserContext, *, closed: bool = False) -> tuple[Page, Visit]:
+    """A new page, and the record of what will happen on it.
+
+    Its reader wants all sections open, unless they are closed, as for a new reader.
+    """
     page, visit = context.new_page(), Visit()
     page.add_init_script(REPORT_ERRORS)
+    if not closed:
+        page.add_init_script(OPEN_SECTIONS)
     page.on("console", lambda message: note_message(visit, message.type, message.text))
     page.on("pageerror", lambda error: visit.complaints.append(f"exception: {error}"))
     page.on("request", lambda request: visit.requests.append(request.url))
@@ -232,9 +285,16 @@ def change_view(page: Page, width: int, scheme: str, *, script: bool = True) -> 
 
 
 def layout_faults(page: Page, width: int) -> list[str]:
-    """Open every folded answer of a page; what is wrong with its parts and sizes."""
+    """What is wrong with the parts and sizes of a page, as it is and with everything unfolded."""
+    found = faults_in_sight(page, width)
     page.evaluate(UNFOLD)
-    found = page.evaluate(FLAT_DOTS)
+    return found + faults_in_sight(page, width)
+
+
+def faults_in_sight(page: Page, width: int) -> list[str]:
+    found = page.evaluate(FLAT_DOTS) + page.evaluate(TORN)
+    if page.locator("#pst-back-to-top").count():
+        found.append("the theme's button covers the text")
     for part in ("h1", SEARCH):
         visible = page.evaluate(VISIBLE, part)
         if len(visible) != 1:
@@ -246,10 +306,8 @@ def layout_faults(page: Page, width: int) -> list[str]:
     return found
 
 
-# A section that is far away has no layout until site.js has measured it; axe would see its parts
-# overlap what follows.
-MEASURED = """() => [...document.querySelectorAll("article section section")].every((each) =>
-    each.style.containIntrinsicHeight || getComputedStyle(each).contentVisibility === "visible")"""
+# A section that is far away has no layout; axe would see its parts overlap what follows.
+LAID_OUT = "article section section { content-visibility: visible !important }"
 
 
 def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = False) -> list[str]:
@@ -261,7 +319,8 @@ def axe_findings(page: Page, only: list[str] | None = None, *, last: bool = Fals
             off it.
     """
     axe = Axe()
-    page.wait_for_function(MEASURED)
+    page.add_style_tag(content=LAID_OUT)
+    page.evaluate(SETTLE)
     page.evaluate(MARK_REPEATED)
     if last:
         page.evaluate(REMOVE_REPEATED)

@@ -15,11 +15,11 @@ FILE = ROOT / "tools" / "site" / "static" / "licenses.txt"
 OURS = "2026 The attention book's authors"
 # What the build writes of the book's own, next to its pages.
 WRITTEN = """_images/* _sources/* _static/favicon.svg _static/live/* _static/logo.svg
-    _static/answers.js _static/table_of_contents.js _static/focus.js _static/place.js _static/site.*
+    _static/folds.js _static/table_of_contents.js _static/focus.js _static/place.js _static/site.*
     _static/found.js _static/storage.js _static/reading.js _static/path.js _static/your_progress.js
     _static/cheat_sheet.css chapters/cheat-sheet.pdf
-    _static/terms.* _static/licenses.txt .buildinfo search/*.js searchindex.js
-    index.html objects.inv""".split()
+    _static/take_along.js service_worker.js *.zip index.html objects.inv
+    _static/terms.* _static/licenses.txt .buildinfo search/*.js searchindex.js""".split()
 
 
 @cache

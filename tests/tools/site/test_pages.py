@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from os.path import normpath
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from tests.browsing import PAGES, USUAL
 from tests.tools.site.left_out import MATCHING, prepare
@@ -16,8 +19,10 @@ from tests.tools.site.site_checks import (
     NARROW,
     OF_LOOK,
     OVERFLOW,
+    TORN,
     UNFOLD,
     VISIBLE,
+    WIDE,
     axe_findings,
     dead_links,
     layout_faults,
@@ -39,6 +44,8 @@ REFERENCES = re.compile(r'href="([\w.-]*)#(equation-[\w-]+)">\((\d+)\)</a>')
 PICTURE = re.compile(r"<img\b[^>]*>")
 SIZED = re.compile(r'width="\d+" height="\d+"')
 THEME = "document.documentElement.dataset.theme"
+SIZE = """() => [document.documentElement.scrollHeight,
+    [...document.querySelectorAll('*')].filter(each => each.checkVisibility()).length]"""
 FONTS = "() => document.body.scrollWidth && document.fonts.ready.then(() => true)"
 
 
@@ -57,6 +64,10 @@ def check_view(save_picture):
 
     def check(page, name: str, width: int, scheme: str) -> None:
         assert page.evaluate(THEME) == scheme
+        if width == NARROW and page.locator(".attnbook-divider").count():
+            height, shown = page.evaluate(SIZE)
+            assert height <= MOST["screens"] * BUDGETS["figure"]["height"]
+            assert shown <= MOST["shown_elements"]
         save_picture(page, f"{name.rpartition('/')[2]}-{width}-{scheme}")
         assert layout_faults(page, width) == []
         # No meaning leaves the window or covers its term.
@@ -73,7 +84,7 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     Axe takes longer than all else, so it tests the page without a server only; with `--full` both.
     """
     first, second = JUDGED[::-1] if PAGES.index(name) % 2 else JUDGED
-    with open_page(browser, f"{home}{name}.html", *first) as (page, record):
+    with open_page(browser, f"{home}{name}.html", *first, closed=True) as (page, record):
         loaded = {*record.requests}
         assert 100 < page.locator("*").count() <= MOST["elements"]
         check_view(page, name, *first)
@@ -90,7 +101,9 @@ def test_the_page_is_quiet_light_accessible_and_fits_with_and_without_a_server(
     assert requests.count("/terms.js") == bool(links(html))
     assert requests.count("/search/search.js") == (name == "search")
 
-    with open_page(browser, (site / f"{name}.html").as_uri(), *second) as (page, record):
+    address = (site / f"{name}.html").as_uri()
+    with open_page(browser, address, *second, closed=True) as (page, record):
+        assert axe_findings(page) == []
         check_view(page, name, *second)
         # No rule is missing in the one style sheet.
         prepare(page, site)
@@ -114,9 +127,12 @@ def test_every_page_fits_on_a_phone_and_has_one_heading_without_javascript(brows
             tab.evaluate(FONTS)  # a button of one icon is narrower before the icon's font arrives
             assert tab.title().strip(), name
             assert len(tab.evaluate(VISIBLE, "h1")) == 1, name
-            found = tab.evaluate(HARD_ON_A_PHONE)
+            found = tab.evaluate(HARD_ON_A_PHONE) + tab.evaluate(TORN)
             if tab.evaluate("document.documentElement.scrollWidth") > NARROW:
                 found.append(tab.evaluate(OVERFLOW))
+            tab.set_viewport_size({"width": WIDE, "height": 800})
+            found += tab.evaluate(TORN)
+            tab.set_viewport_size({"width": NARROW, "height": 800})
             wrong |= {name: found} if found else {}
         assert wrong == {}
         assert record.failures + record.foreign("file:") == []
@@ -209,6 +225,9 @@ def test_without_scripts_paper_shows_the_text_alone(browser, home):
         )
         classes = "all => all.filter(e => e.checkVisibility()).map(e => e.className)"
         assert around.evaluate_all(classes) == []
+        # At the top: no list of contents, which the theme would print on a page of its own.
+        assert len(page.evaluate(VISIBLE, "h1")) == 1
+        assert page.locator("#text p").first.bounding_box()["y"] < 150
 
 
 def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
@@ -218,9 +237,11 @@ def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
         document.querySelector('.attnbook-answer:not(.attnbook-hidden-answer)').open]"""
     shut = "document.querySelectorAll('.attnbook-answer:not([open])').length"
     with open_page(browser, f"{home}chapters/masked-softmax.html", scheme="dark") as (page, _):
-        picture = page.locator("main img").first  # in the dark, too, it has no pale box
-        style = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).filter]"
-        assert picture.evaluate(style) == ["rgba(0, 0, 0, 0)", "none"]
+        # In the dark a picture has no pale box; its colours are tested with the pictures.
+        pictures = page.locator("main :is(img, .attnbook-picture:not(.attnbook-heatmap) > svg)")
+        style = "all => all.map(getComputedStyle).map(e => [e.backgroundColor, e.filter])"
+        dark = ["rgba(0, 0, 0, 0)", "invert(0.95) hue-rotate(180deg)"]
+        assert pictures.evaluate_all(style) == [dark] * pictures.count() != []
         page.evaluate(
             "[...document.querySelectorAll('.attnbook-hidden-answer')].at(-1).open = true"
         )
@@ -236,6 +257,29 @@ def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
         assert page.evaluate(shut) == 0
         parts = page.locator(".attnbook-answer > :not(summary)")
         assert parts.evaluate_all("all => all.every(part => part.checkVisibility())")
+
+
+SCROLLED = """(part, at) => {
+    part.scrollIntoView({ block: 'center' });
+    part.scrollLeft = at * part.scrollWidth;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_long_formula_has_a_shadow_at_each_side_where_it_continues(browser, home, scheme):
+    url = f"{home}chapters/masked-softmax.html"
+    with open_page(browser, url, NARROW, scheme) as (page, _):
+        long = "e => e.scrollWidth > e.clientWidth + 9 && e.checkVisibility()"
+        index = page.locator("main .katex-display").evaluate_all(f"all => all.findIndex({long})")
+        formula = page.locator("main .katex-display").nth(index)
+        shaded = []
+        for at in (0, 1):
+            formula.evaluate(SCROLLED, at)
+            grey = np.asarray(Image.open(io.BytesIO(formula.screenshot())).convert("L"), int)
+            ground = np.median(grey)
+            # A line at the edge: the shadow is as high as the formula, unlike its letters.
+            shaded.append(tuple(abs(np.median(grey[:, x]) - ground) > 20 for x in (1, -2)))
+        assert shaded == [(False, True), (True, False)]
 
 
 SHIFTS = """

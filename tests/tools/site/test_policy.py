@@ -49,6 +49,29 @@ def strict(serve, site):
     return serve(site, Strict)
 
 
+def use_figures(tab, chapter, site):
+    """Move a slider of an open page, run Python and ask a model, where it has them."""
+    views = (site / "chapters" / f"{chapter}.html").read_text("utf-8").count("data-attnbook-view")
+    assert views
+    tab.evaluate(UNFOLD)
+    alive = tab.locator("[data-attnbook-view] figure[data-attnbook-figure]")
+    expect(alive).to_have_count(views, timeout=30_000)
+    for slider in tab.locator("figure input[type=range]:visible").all()[:1]:
+        before = slider.input_value()
+        slider.press("ArrowLeft" if before == slider.get_attribute("max") else "ArrowRight")
+        assert slider.input_value() != before
+    if chapter == PYTHON:
+        task = tab.locator("figure.code").first
+        task.locator("textarea, .cm-content").click()  # brings the editor
+        task.locator(".cm-content").press("ControlOrMeta+a")
+        tab.keyboard.insert_text("1 / 0")
+        task.get_by_role("button", name="Run").click()
+        expect(task).to_contain_text("ZeroDivisionError")
+    if chapter == MODEL:
+        tab.locator("figure input[type=text]:visible").first.fill("abcabc")
+        expect(tab.locator("figure .token").first).to_be_visible()
+
+
 @pytest.mark.parametrize(
     "chapter",
     [
@@ -57,27 +80,8 @@ def strict(serve, site):
     ],
 )
 def test_no_figure_breaks_the_policy_and_each_is_alive(browser, site, strict, chapter):
-    path = f"chapters/{chapter}.html"
-    views = (site / path).read_text("utf-8").count("data-attnbook-view")
-    assert views
-    with open_page(browser, strict + path) as (tab, record):
-        tab.evaluate(UNFOLD)
-        alive = tab.locator("[data-attnbook-view] figure[data-attnbook-figure]")
-        expect(alive).to_have_count(views)
-        for slider in tab.locator("figure input[type=range]:visible").all()[:1]:
-            before = slider.input_value()
-            slider.press("ArrowLeft" if before == slider.get_attribute("max") else "ArrowRight")
-            assert slider.input_value() != before
-        if chapter == PYTHON:
-            task = tab.locator("figure.code").first
-            task.locator("textarea, .cm-content").click()  # brings the editor
-            task.locator(".cm-content").press("ControlOrMeta+a")
-            tab.keyboard.insert_text("1 / 0")
-            task.get_by_role("button", name="Run").click()
-            expect(task).to_contain_text("ZeroDivisionError")
-        if chapter == MODEL:
-            tab.locator("figure input[type=text]:visible").first.fill("abcabc")
-            expect(tab.locator("figure .token").first).to_be_visible()
+    with open_page(browser, f"{strict}chapters/{chapter}.html") as (tab, record):
+        use_figures(tab, chapter, site)
         assert record.complaints + record.failures == []
 
 

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.tools.site import progress_book
 from tests.tools.site.publish.test_publishing import check_pages_without_addresses
+from tests.tools.site.published_book import TITLE
 from tests.tools.site.site_checks import JUDGED, WIDE, axe_findings, change_view, open_page
 
 MINUTES = '</h1>\n<p class="attnbook-minutes" data-core="3"></p>'
@@ -142,10 +143,59 @@ def test_progress_is_legible_and_accessible(browser, home, save_picture):
         assert all(box["height"] >= 24 for box in boxes)
         check_page("your-progress", JUDGED[0])
         tab.get_by_role("button", name="Delete everything …").click()
+        expect(tab.get_by_role("button", name="Cancel")).to_be_focused()
         expect(tab.get_by_role("dialog", name="Delete all progress")).to_be_visible()
         check_page("dialog", JUDGED[1])
         tab.keyboard.press("Escape")
         expect(tab.get_by_role("button", name="Delete everything …")).to_be_focused()
+        assert record.complaints + record.failures == []
+
+
+COPIED = f"""Your progress — {TITLE}
+
+What you have done
+1 of 3 chapters read · 1 of 2 predictions · 0 of 1 task
+Second · Core N min · ✓ read · 1 of 2 predictions · 0 of 1 task
+
+What is left
+First
+Third"""
+
+
+def test_what_is_done_comes_first_and_is_copied_as_text(browser, site):
+    """From a folder, and where the browser refuses the clipboard."""
+    url = (site / "chapters" / "your-progress.html").as_uri()
+    with open_page(browser, url, permissions=["clipboard-read", "clipboard-write"]) as (
+        tab,
+        record,
+    ):
+        expect(tab.locator(".attnbook-totals")).to_have_text(
+            "0 of 3 chapters read · 0 of 2 predictions · 0 of 1 task"
+        )
+        tab.evaluate(
+            """() => {
+                const { second } = JSON.parse(document.querySelector('.attnbook-path script').text);
+                attnbookProgress.write(second[0], '{"tried":[],"done":"right"}');
+                attnbookProgress.write('read/second/-', '1');
+            }"""
+        )
+        link = tab.locator("#what-is-left").get_by_role("link", name="Third")
+        link.focus()
+        tab.evaluate("dispatchEvent(new Event('focus'))")
+        expect(link).to_be_focused()
+        expect(tab.get_by_text("The idea", exact=True).and_(tab.locator("strong"))).to_be_hidden()
+        copy = tab.get_by_role("button", name="Copy as text")
+        copy.click()
+        expect(tab.get_by_text("Your progress is copied.")).to_be_visible()
+        text = tab.evaluate("navigator.clipboard.readText()")
+        assert re.sub(r"\d+ min", "N min", text) == COPIED
+        tab.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(Error()); }")
+        copy.click()
+        expect(tab.get_by_text("copy it yourself")).to_be_visible()
+        shown = tab.get_by_role("textbox", name="Your progress, as text")
+        expect(shown).to_be_focused()
+        assert tab.evaluate("getSelection().toString()") == text
+        assert axe_findings(tab) == []
         assert record.complaints + record.failures == []
 
 

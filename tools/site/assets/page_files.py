@@ -19,7 +19,7 @@ IDLE_WITHOUT = {
     re.compile(r"togglebutton\.js$|^(let|var) toggle"): re.compile(
         r'class="(?:[^"]* )?(?:toggle|dropdown)[ "]'
     ),
-    re.compile(r"answers\.js$"): re.compile(r"<details"),
+    re.compile(r"folds\.js$"): re.compile(r"<details"),
     re.compile(r"^path\.js$"): re.compile(r'class="(?:[^"]* )?attnbook-path[ "]'),
     re.compile(r"your_progress\.js$"): re.compile(r'class="attnbook-your-progress"'),
     re.compile(r"terms\.js$"): re.compile(r"<a [^>]*data-meaning="),
@@ -37,7 +37,7 @@ LOADED = (
             "path.js",
             "your_progress.js",
             "site.js",
-            "answers.js",
+            "folds.js",
             "place.js",
             "terms.js",
             "table_of_contents.js",

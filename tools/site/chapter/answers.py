@@ -3,7 +3,7 @@
 A prediction is one card: its question, the figure that asks it, and its folded answer.
 
 The fold is sphinx-design's, an ordinary `<details>`: it can be searched, linked to, printed and
-opened without JavaScript. `answers.js` opens it when its prediction is answered. (sphinx-exercise
+opened without JavaScript. `folds.js` opens it when its prediction is answered. (sphinx-exercise
 numbers exercises and can leave solutions out, but does not fold cells with outputs, as predictions
 need.)
 """

@@ -1,12 +1,13 @@
-"""Code cells as a page shows them: set-up is collapsed, and a cell to write has no verdict yet."""
+"""Code cells as a page shows them: set-up is collapsed, and a cell to write has no verdict."""
 
 from __future__ import annotations
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from tools.book.cells import SETUP, TO_WRITE
 from tools.site import TEXT
-from tools.site.page_tree import cells, nb_elements, tags_of
+from tools.site.page_tree import cells, colab_copy, nb_elements, tags_of
 
 OPENING = f'<details class="attnbook-setup"><summary>{TEXT("show_setup")}</summary>'
 
@@ -19,14 +20,6 @@ def collapse_source(cell: nodes.Element) -> None:
         cell[at : at + 1] = [start, source, end]
 
 
-def replace_verdict(cell: nodes.Element) -> None:
-    """Replace the output of a cell that the reader completes by a note that it was not run."""
-    for output in nb_elements(cell, "cell_code_output"):
-        cell.remove(output)
-    note = nodes.paragraph("", TEXT("not_run"), classes=["attnbook-not-run"])
-    cell.append(nodes.container("", note, nb_element="cell_code_output", classes=["cell_output"]))
-
-
 def show_tagged(tree: nodes.document) -> None:
     """Change the tagged cells of a page that was just read."""
     for cell in cells(tree):
@@ -34,4 +27,16 @@ def show_tagged(tree: nodes.document) -> None:
         if SETUP in tags:
             collapse_source(cell)
         if TO_WRITE in tags:
-            replace_verdict(cell)
+            for output in nb_elements(cell, "cell_code_output"):
+                cell.remove(output)
+
+
+def link_to_notebook(app: Sphinx, tree: nodes.document, page: str) -> None:
+    """Say once in a section, below its first cell to write, where the reader can run its code."""
+    text, address = TEXT("run_elsewhere"), colab_copy(app, page)
+    to_write = [cell for cell in cells(tree) if TO_WRITE in tags_of(cell)]
+    for cell in {id(cell.parent): cell for cell in reversed(to_write)}.values():
+        link = nodes.reference("", text, refuri=address) if address else nodes.Text(text)
+        note = nodes.paragraph("", "", link, classes=["attnbook-notebook-only"])
+        output = nodes.container("", note, nb_element="cell_code_output", classes=["cell_output"])
+        cell.append(output)

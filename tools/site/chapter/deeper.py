@@ -2,6 +2,8 @@
 
 A writer puts `:::{deeper}` and `:::` once into a chapter, as a Markdown cell of its own. A chapter
 that has it is held to the limits of a core, and all of them together to those of the short path.
+Each section below it is a fold, written open, which `deeper.js` closes: paper, pages without
+scripts and Colab copies show everything.
 """
 
 from __future__ import annotations
@@ -41,6 +43,10 @@ class Deeper(SphinxDirective):
         divider = Divider(ids=[ANCHOR])
         self.set_source_info(divider)
         return [divider]
+
+
+class Fold(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
+    """What is below the heading of a deeper section."""
 
 
 # Position
@@ -151,6 +157,33 @@ def check_path(app: Sphinx, env: BuildEnvironment) -> None:
 # Output
 
 
+def fold_sections(app: Sphinx, tree: nodes.document) -> None:
+    """Fold each section after the divider; its heading and its anchor stay outside."""
+    page = first_section(tree)
+    if app.builder.format != "html" or page is None:
+        return
+    divider = next((i for i, each in enumerate(page) if isinstance(each, Divider)), len(page))
+    for section in page[divider:]:
+        if isinstance(section, nodes.section):
+            title = section[0].astext()
+            time = section.get("minutes", 0)
+            section[1:] = [Fold("", *section[1:], title=title, minutes=time)]
+
+
+def open_fold(translator: HTML5Translator, node: Fold) -> None:
+    """Write the start of a fold, open; its summary has the section's minutes."""
+    time = TEXT("minutes", minutes=node["minutes"]) if node["minutes"] else TEXT("section")
+    translator.body.append(
+        '<details class="attnbook-section" open><summary class="attnbook-section-minutes">'
+        f'<span class="visually-hidden">{escape(node["title"])}, </span>{time}</summary>'
+    )
+
+
+def close_fold(translator: HTML5Translator, _node: Fold) -> None:
+    """Write the end of a fold."""
+    translator.body.append("</details>")
+
+
 def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str]:
     """The key of the text that leads on from a chapter's core, and where to."""
     key, order = ("next_on_path", path) if page in path else ("next_in_book", book)
@@ -171,7 +204,8 @@ def write_divider(translator: HTML5Translator, _node: Divider) -> None:
         f'<div class="attnbook-divider" id="{ANCHOR}" role="region" '
         f'aria-label="{TEXT("end_of_core")}">'
         f"<p><strong>{TEXT('can_stop')}</strong> {below}</p>"
-        f'<p><a href="{builder.get_relative_uri(page, target)}">{onward}</a></p></div>'
+        f'<p><a href="{builder.get_relative_uri(page, target)}">{onward}</a></p>'
+        f'<p><button type="button" aria-pressed="false">{TEXT("open_all")}</button></p></div>'
     )
     raise nodes.SkipNode
 

@@ -17,6 +17,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from tools.site import TEXT
 from tools.site.assets.node import NODE, TOOLS, install_packages
+from tools.site.chapter import lines
 
 PROGRAM = Path(__file__).with_suffix(".mjs")
 KATEX = TOOLS / "node_modules" / "katex" / "dist"
@@ -63,7 +64,7 @@ def typeset_node(node: nodes.math | nodes.math_block) -> str:
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a sentence."""
     self.body.append(self.starttag(node, "span", "", CLASS="math"))
-    self.body.append(typeset_node(node) + "</span>")
+    self.body.append(f"{typeset_node(node)}</span>{lines.END}")
     raise nodes.SkipNode
 
 

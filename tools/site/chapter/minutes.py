@@ -31,10 +31,8 @@ from tools.site.page_tree import (
     has_changed,
     nb_elements,
     page_data,
-    root_of,
     tags_of,
 )
-from tools.table_of_contents import short_path
 
 # Seconds that a newcomer spends on each. Fitted to one newcomer, who read the nine first chapters
 # of November 2026 in about ten hours, and needed about fourteen more for their practice. Words of
@@ -208,7 +206,7 @@ def anchors(node: nodes.Element) -> dict[str, str]:
 
 
 def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
-    """Count the section that is a whole page, and show each deeper section's minutes in it."""
+    """Count the section that is a whole page, and store each deeper section's minutes in it."""
     parts = Parts()
     for child in [*page.children]:
         if isinstance(child, Divider):
@@ -227,21 +225,22 @@ def count(page: nodes.Element, figures: dict[str, dict[str, Any]]) -> Parts:
             parts.cells |= {} if practice else counting.cells
         elif isinstance(child, nodes.section):
             parts.anchors |= anchors(child)
-            time = minutes(counting.read + counting.folded if practice else counting.read)
-            html = f'<p class="attnbook-section-minutes">{TEXT("minutes", minutes=time)}</p>'
-            child.insert(1, PageHtml(html=html))
+            child["minutes"] = minutes(
+                counting.read + counting.folded if practice else counting.read
+            )
     return parts
+
+
+def core_time(parts: Parts) -> str:
+    """How long the core of a chapter takes, or all that is read if it has no divider, in words."""
+    time = parts.times[0]
+    return TEXT("core_minutes" if parts.divided else "reading_minutes", minutes=time)
 
 
 def top_line(parts: Parts) -> PageHtml:
     """The line below a chapter's title."""
     core, deeper, practice = parts.times
-    if parts.divided:
-        texts = [TEXT("core_minutes", minutes=core)]
-    elif parts.core["code"]:
-        texts = [TEXT("reading_and_exercises_minutes", minutes=core)]
-    else:
-        texts = [TEXT("reading_minutes", minutes=core)]
+    texts = [core_time(parts)]
     texts += [TEXT("deeper_minutes", minutes=deeper)] if deeper else []
     texts += [TEXT("practice_minutes", minutes=practice)] if practice else []
     data = f'data-core="{core}" data-deeper="{deeper}" data-practice="{practice}"'
@@ -297,21 +296,18 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def sidebar_minutes(app: Sphinx, page: str) -> dict[str, str]:
-    """By the address of each chapter as a page's sidebar has it, its minutes."""
-    path = short_path(root_of(app))
+    """By the address of each chapter as a page's sidebar has it, the time of its core."""
     times = {}
     for name in app.env.found_docs:
         parts = parts_of(app.env, name)
         if parts and parts.is_chapter:
-            core, deeper, _ = parts.times
-            time = core if name in path else core + deeper
             address = "#" if name == page else app.builder.get_relative_uri(page, name)
-            times[address] = TEXT("minutes", minutes=time)
+            times[address] = core_time(parts)
     return times
 
 
 def show_in_sidebar(app: Sphinx, page: str, context: dict[str, Any]) -> None:
-    """Let the theme's sidebar name the minutes of each chapter."""
+    """Let the theme's sidebar name the time of each core."""
     times = sidebar_minutes(app, page)
 
     def with_minutes(entry: re.Match[str]) -> str:

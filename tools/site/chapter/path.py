@@ -18,8 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from tools import table_of_contents
-from tools.site import TEXT
-from tools.site.chapter.minutes import parts_of
+from tools.site.chapter.minutes import core_time, parts_of
 from tools.site.figures.items import Item, items_in, page_name
 from tools.site.figures.live import in_script
 from tools.site.page_tree import add_metatags, has_changed, page_data, root_of
@@ -75,12 +74,12 @@ def pages_to_write(env: BuildEnvironment) -> list[str]:
 
 
 def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
-    """One chapter of the list, with the minutes of its core."""
+    """One chapter of the list, with the time of its core."""
     title, address = app.env.titles[target].astext(), app.builder.get_relative_uri(page, target)
     line = [nodes.reference("", title, refuri=address, internal=True)]
     parts = parts_of(app.env, target)
     if parts and parts.is_chapter:
-        line.append(nodes.Text(f" · {TEXT('minutes', minutes=parts.times[0])}"))
+        line.append(nodes.Text(f" · {core_time(parts)}"))
     return nodes.list_item("", nodes.paragraph("", "", *line))
 
 

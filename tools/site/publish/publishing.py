@@ -17,7 +17,7 @@ from sphinx.errors import ConfigError
 
 from tools import repository_address
 from tools.site import TEXT
-from tools.site.page_tree import root_of
+from tools.site.page_tree import colab_copy, root_of
 
 CARDS = "_static/cards"
 WIDTH, HEIGHT = 1200, 630  # pixels of a card; what the networks that show cards ask for
@@ -66,8 +66,7 @@ def describe_origin(app: Sphinx, config: Config) -> None:
 
 def add_colab_button(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     """Add a button to a notebook's page that opens its Colab copy."""
-    repository = app.config.html_theme_options.get("repository_url", "")
-    address = repository_address.colab_address(repository, page.removeprefix("chapters/"))
+    address = colab_copy(app, page)
     if address and context.get("page_source_suffix") == ".ipynb":
         context["header_buttons"].insert(0, BUTTON | {"url": address})
 

@@ -47,7 +47,8 @@ const [, , folder] = process.argv;
 const program = await readFile(createRequire(import.meta.url).resolve(`${PACKAGE}/micropython.wasm`));
 const files = Object.entries(PYTHON).map(async ([path, file]) => {
   const text = await readFile(join(HERE, file), "utf-8");
-  return [path, file.endsWith(".json") ? JSON.stringify(JSON.parse(text)) : text];
+  // Nobody reads comments there.
+  return [path, file.endsWith(".json") ? JSON.stringify(JSON.parse(text)) : text.replace(/^ *#.*\n/gm, "")];
 });
 const parts = {
   worker: await bundleFile("worker.js"),

@@ -34,6 +34,16 @@ const mistake = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
+/** A wrapped line goes on below its first character, not below its indentation. */
+const hanging = EditorView.decorations.compute(["doc"], ({ doc }) =>
+  Decoration.set(
+    Array.from({ length: doc.lines }, (_, i) => {
+      const { from, text } = doc.line(i + 1);
+      return Decoration.line({ attributes: { style: `--blanks: ${text.search(/[^ ]|$/)}ch` } }).range(from);
+    }),
+  ),
+);
+
 /**
  * A copied text as Python reads it: web pages and word processors change quotes and spaces. Where the
  * text has straight quotes, the curly ones are a part of its strings. @param {string} text
@@ -88,6 +98,7 @@ function open(parent, { text, label, hint, onChange, onRun, onLeave }) {
       EditorView.clipboardInputFilter.of(asTyped),
       keymap.of([...keys, ...historyKeymap, ...defaultKeymap]),
       mistake,
+      hanging,
       EditorView.updateListener.of(({ docChanged, state }) => {
         if (!docChanged) return;
         isUsed = true;

@@ -26,7 +26,7 @@
   const FIGURE_METHOD_WEIGHT = 0.3;
   const FIGURE_METHOD = /^attnbook\.figures\.\w+\.\w/;
   const ASIDE =
-    /^chapters\/(bibliography|teaching|your-progress|python-on-the-page|api|api-figures|api-models|api-fast-paths)\.html$/;
+    /^chapters\/(bibliography|teaching|your-progress|python-on-the-page|api|api-figures|api-training|api-translator|api-transformer|api-fast-paths)\.html$/;
 
   const LIKELY = 4; // words that may be meant while one is typed
 

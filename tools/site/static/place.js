@@ -6,8 +6,8 @@
   const ACTS = ["wheel", "touchmove", "pointerdown", "keydown"];
   /** @typedef {{section: string, block: number, top: number, unfolded: boolean[]}} Position */
 
-  const blocksOf = (/** @type {Element} */ section) =>
-    [...section.children].filter((child) => child.tagName !== "SECTION");
+  const BLOCKS = ":scope > :not(section, .attnbook-section), :scope > .attnbook-section > :not(section, summary)";
+  const blocksOf = (/** @type {Element} */ section) => [...section.querySelectorAll(BLOCKS)];
   const folds = () => [...document.querySelectorAll("article details")].filter((fold) => !fold.closest("figure"));
 
   /** Whether all figures have started, or explain why not. */
@@ -41,7 +41,7 @@
   /** Show what the page's address leads to, below the bar at the top of the window. */
   function showTarget() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target?.checkVisibility()) return; // answers.js opens the fold around it
+    if (!target?.checkVisibility()) return; // folds.js has opened the folds around it
     target.scrollIntoView({ behavior: "instant" });
     holdStill(target, target.getBoundingClientRect().top);
   }

@@ -107,7 +107,10 @@
 
   /** Store where the reader is, for “Continue where you stopped”. */
   function rememberPosition() {
-    const sections = [...document.querySelectorAll("article section[id]")].slice(1); // the first is the page
+    // The first is the page; those within a closed one have no position.
+    const sections = [...document.querySelectorAll("article section[id]")]
+      .slice(1)
+      .filter((section) => !section.closest("details:not([open])"));
     const section = sections.findLast((each) => each.getBoundingClientRect().top < LINE * innerHeight);
     const title = section?.querySelector("h2, h3, h4")?.firstChild?.textContent ?? "";
     store.write(LAST, JSON.stringify({ page, section: section?.id ?? "", title }));

@@ -53,34 +53,10 @@
     }
   });
   changes.observe(document.body, { subtree: true, childList: true });
-
-  // Sections that are far away have no layout yet (site.css). They are measured one by one, so that the
-  // browser can answer the reader in between; those within others first. Then the page has its height.
-  /** @type {NodeListOf<HTMLElement>} */
-  const sections = document.querySelectorAll("article section section");
-  const waiting = [...sections];
-
-  function measureNext() {
-    const section = waiting.pop();
-    if (!section) return;
-    const last = [...section.children].findLast((part) => part.getClientRects().length) ?? section;
-    const end = last.getBoundingClientRect().bottom + Number.parseFloat(getComputedStyle(last).marginBottom);
-    const height = end - section.getBoundingClientRect().top;
-    measure(section.querySelectorAll(UNFOLDED));
-    section.style.setProperty("contain-intrinsic-height", `auto ${height}px`);
-    whenIdle(measureNext, 100);
-  }
-
-  addEventListener("load", () => whenIdle(measureNext, 400));
 }
 
-/** @param {() => void} act @param {number} timeout in milliseconds */
-function whenIdle(act, timeout) {
-  if ("requestIdleCallback" in window) requestIdleCallback(act, { timeout });
-  else setTimeout(act, 100);
-}
-
-// On paper: the light theme with hidden answers open; other answers stay as they are. After printing, all is restored.
+// On paper: the light theme, with all sections and hidden answers open; other answers stay as they are. After
+// printing, all is restored.
 {
   const page = document.documentElement.dataset;
   /** @type {string | undefined} */
@@ -92,7 +68,7 @@ function whenIdle(act, timeout) {
     theme = page.theme;
     page.theme = "light";
     /** @type {NodeListOf<HTMLDetailsElement>} */
-    const closed = document.querySelectorAll("main details.attnbook-hidden-answer:not([open])");
+    const closed = document.querySelectorAll("main details:is(.attnbook-section, .attnbook-hidden-answer):not([open])");
     folded = [...closed];
     for (const answer of folded) answer.open = true;
   });
@@ -183,3 +159,19 @@ function startSearch({ target }) {
 }
 
 if (!SEARCHES) addEventListener("focusin", startSearch);
+
+// “Take the book along” is at the foot of a page where the browser can store pages. Its script comes once it is opened.
+{
+  /** @type {HTMLDetailsElement | null} */
+  const fold = document.querySelector(".attnbook-along");
+  const src = `${document.documentElement.dataset.content_root}_static/take_along.js`;
+  const start = async () => {
+    fold?.removeEventListener("toggle", start);
+    const hasArrived = await load([Object.assign(document.createElement("script"), { src })]);
+    if (!hasArrived) fold?.addEventListener("toggle", start);
+  };
+  if (fold && "serviceWorker" in navigator && location.protocol.startsWith("http")) {
+    fold.hidden = false;
+    fold.addEventListener("toggle", start);
+  }
+}

@@ -1,4 +1,4 @@
-// The page “Your progress”: save what this browser stores to a file, load it, delete it.
+// The page “Your progress”: copy it, save what this browser stores to a file, load it, delete it.
 (() => {
   const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
   const controls = document.querySelector(".attnbook-your-progress");
@@ -23,6 +23,28 @@
   const showMessage = (text) => {
     status.textContent = text;
   };
+
+  /** What the page shows of it, a line for each chapter. */
+  function asText() {
+    const blocks = [...document.querySelectorAll(".attnbook-started, .attnbook-path")].map((block) => [
+      block.closest("section")?.querySelector("h2")?.firstChild,
+      ...block.querySelectorAll(".attnbook-totals, li"),
+    ]);
+    const texts = blocks.map((lines) => lines.map((line) => line?.textContent?.trim()).join("\n"));
+    return [document.title, ...texts].join("\n\n");
+  }
+
+  async function copy() {
+    copied.value = asText();
+    try {
+      await navigator.clipboard.writeText(copied.value);
+      showMessage(TEXT.progress_copied);
+    } catch {
+      copied.hidden = false;
+      copied.select();
+      showMessage(TEXT.copy_by_hand);
+    }
+  }
 
   function save() {
     const items = Object.fromEntries(store.items().map((item) => [item, store.read(item)]));
@@ -111,6 +133,11 @@
   const label = document.createElement("label");
   label.append(TEXT.load_from_file, input);
 
+  const copied = document.createElement("textarea"); // where the browser lets no page copy
+  copied.hidden = copied.readOnly = true;
+  copied.rows = 6;
+  copied.ariaLabel = TEXT.progress_as_text;
+
   const question = document.createElement("dialog");
   const text = document.createElement("p");
   text.id = "attnbook-delete";
@@ -121,17 +148,17 @@
     question.close();
     showMessage(TEXT.everything_deleted);
   });
-  question.append(
-    text,
-    yes,
-    button(TEXT.cancel, () => question.close()),
-  );
+  const cancel = button(TEXT.cancel, () => question.close());
+  cancel.autofocus = true;
+  question.append(text, yes, cancel);
 
   controls.replaceChildren(
+    button(TEXT.copy_as_text, copy),
     button(TEXT.save_to_file, save),
     label,
     button(TEXT.open_delete_question, () => question.showModal()),
     question,
     status,
+    copied,
   );
 })();

@@ -21,7 +21,7 @@ SETTINGS = {
     "extensions": ["myst_nb", "sphinx_design"],
     "myst_enable_extensions": ["colon_fence"],
     "html_css_files": ["site.css"],
-    "html_js_files": [("answers.js", {"defer": "defer"})],
+    "html_js_files": [("folds.js", {"defer": "defer"})],
 }
 HINT = ":::{dropdown} Hint\nLook again.\n:::\n\n:::{dropdown} Answer\nBecause.\n:::"
 

@@ -58,8 +58,8 @@ def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divid
     assert times(read(pages, "plain"))[1] == "Reading 1 min · Practice 6 min"
     assert "attnbook-minutes" not in read(pages, "welcome")
     html = read(pages, "divided").partition("<article")[2].partition("</article>")[0]
-    pattern = r"<h([23])>([^<]*).*?</h\1>\s*(?:<p class=\"attnbook-section-minutes\">(.*?)</p>)?"
-    found = {title: time for _, title, time in re.findall(pattern, html)}
+    pattern = r"<h([23])>([^<]*).*?</h\1>\s*(?:<details[^>]* open><summary[^>]*>(.*?)</summary>)?"
+    found = {title: time.rpartition(">")[2] for _, title, time in re.findall(pattern, html)}
     assert found == {
         "Core": "",
         "Inside": "",
@@ -70,18 +70,20 @@ def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divid
     }
 
 
-def test_the_sidebar_shows_minutes_of_the_core_on_the_path_and_of_all_else_elsewhere(pages):
+def test_the_sidebar_shows_what_a_title_line_begins_with(pages):
+    names = {
+        "Divided": "divided",
+        "Last": "last",
+        "Outside": "outside",
+        "Plain &amp; “simple”": "plain",
+    }
+    begins = {title: times(read(pages, name))[1].split(" · ")[0] for title, name in names.items()}
+    assert [*begins.values()][1:] == ["Core 1 min", "Core 1 min", "Reading 1 min"]
     for page in ("divided", "welcome"):
         entries = re.findall(
             r"toctree-l1.*?<a[^>]*>(.*?)(?: <small>(.*?)</small>)?</a>", read(pages, page)
         )
-        core = times(read(pages, "divided"))[0][0]
-        assert dict(entries) == {
-            "Divided": f"{core} min",
-            "Last": "1 min",
-            "Outside": "2 min",
-            "Plain &amp; “simple”": "1 min",
-        }
+        assert dict(entries) == begins
 
 
 # The divider
@@ -130,6 +132,56 @@ def test_no_reader_can_miss_the_divider(browser, pages, script):
         assert record.complaints + record.failures == []
         link.click()
         expect(tab).to_have_title(re.compile("^Last"))
+
+
+STATES = "[...document.querySelectorAll('.attnbook-section')].map((each) => each.open)"
+
+
+def test_sections_below_the_divider_are_closed_until_a_reader_asks_for_them(browser, pages):
+    url = (pages[0] / "chapters" / "divided.html").as_uri()
+    with open_page(browser, "about:blank", closed=True) as (tab, record):
+        # Before any script of the page has run, too.
+        tab.route("**/_static/*.js*", lambda route: route.abort())
+        tab.goto(url)
+        expect(tab.get_by_text("Because.").first).to_be_hidden()
+        tab.unroute_all()
+        record.failures.clear(), record.complaints.clear()
+        for ask, opened in (
+            ("", None),
+            ("#how", 1),  # a link to a section
+            ("#:~:text=Because", 0),  # as Ctrl+F does
+        ):
+            tab.goto("about:blank")
+            tab.goto(url + ask)
+            tab.wait_for_function(f"{STATES}.toString() === '{wanted(opened)}'")
+        # By its heading or its minutes, and by a link within the page.
+        tab.get_by_role("heading", name="Summary").click()
+        tab.locator("#how summary").first.press("Enter")
+        tab.locator("nav.page-toc a[href='#practice']").click()
+        assert tab.evaluate(STATES) == [True] * 4
+        tab.get_by_role("heading", name="Summary").click()
+        assert tab.evaluate(STATES) == [True, True, True, False]
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert tab.evaluate(STATES) == [True] * 4
+        tab.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert tab.evaluate(STATES) == [True, True, True, False]
+        # All of them, which the browser remembers.
+        for pressed in (True, False):
+            button = tab.get_by_role("button", name="Open all sections", pressed=not pressed)
+            button.click()
+            assert tab.evaluate(STATES) == [pressed] * 4
+            tab.goto("about:blank")
+            tab.goto(url)
+            assert tab.evaluate(STATES) == [pressed] * 4
+        assert record.complaints + record.failures == []
+    with open_page(browser, url, java_script_enabled=False) as (tab, _):
+        expect(tab.get_by_text("Because.").first).to_be_visible()
+        expect(tab.get_by_role("button", name="Open all sections")).to_be_hidden()
+
+
+def wanted(opened):
+    """The states of the sections, as JavaScript prints them, with one open."""
+    return ",".join(str(i == opened).lower() for i in range(4))
 
 
 # Limits

@@ -1,14 +1,14 @@
 // All heads of a model as small maps, to choose one and to remove some.
-/** @import { Head, HeadAt } from "./types" */
+/** @import { Head, HeadAt } from "../tokens/types" */
 import { make, put, uniqueName } from "../shared/elements.js";
 import { heatCells } from "../shared/heatmap.js";
 import { fill } from "../shared/messages.js";
-import TOKENS from "./messages.json" with { type: "json" };
+import TEXT from "./messages.json" with { type: "json" };
 
 const SHADE_STEP = 5; // of 100: each path of a picture costs time whenever it changes
 
 /** @param {HeadAt} headAt */
-export const nameOf = ([layer, head]) => fill(TOKENS.head, { layer, head });
+export const nameOf = ([layer, head]) => fill(TEXT.head, { layer, head });
 
 /** Weights whose rows may end early as a square, and which keys each query may attend to. @param {number[][]} weights */
 export function squareOf(weights) {
@@ -28,11 +28,11 @@ function smallMap(headAt, group, onFocus, onRemove) {
   const [layer, head] = headAt;
   const cells = heatCells(SHADE_STEP);
   const radio = make("input", { type: "radio", name: group, "aria-label": nameOf(headAt) });
-  const box = make("input", { type: "checkbox", "aria-label": fill(TOKENS.remove_head, { head: nameOf(headAt) }) });
-  const lines = [fill(TOKENS.head_first_line, { layer }), fill(TOKENS.head_second_line, { head })];
+  const box = make("input", { type: "checkbox", "aria-label": fill(TEXT.remove_head, { head: nameOf(headAt) }) });
+  const lines = [fill(TEXT.head_first_line, { layer }), fill(TEXT.head_second_line, { head })];
   const picture = make("div", { class: "head-map" }, cells.element, make("div", { class: "heat-focus" }));
   const name = make("span", { class: "head-name" }, radio, ...lines.map((text) => make("span", { text })));
-  const removal = make("label", { class: "head-remove" }, box, make("span", { text: TOKENS.remove }));
+  const removal = make("label", { class: "head-remove" }, box, make("span", { text: TEXT.remove }));
   radio.addEventListener("change", () => onFocus(headAt));
   box.addEventListener("change", () => onRemove(headAt, box.checked));
   const element = make("div", {}, make("label", {}, name, picture), removal);
@@ -59,7 +59,7 @@ export function headGrid(sizes, onFocus, onRemove) {
     Array.from({ length: count }, (_, head) => smallMap([layer, head], group, onFocus, onRemove)),
   );
   const maps = all.map((each) => each.element);
-  const element = make("div", { class: "head-maps", role: "group", "aria-label": TOKENS.heads }, ...maps);
+  const element = make("div", { class: "head-maps", role: "group", "aria-label": TEXT.heads }, ...maps);
   /** @param {Head[][]} heads @param {number} query @param {HeadAt} focus @param {HeadAt[]} removed */
   const paint = (heads, query, focus, removed) => {
     const gone = removed.map(String);

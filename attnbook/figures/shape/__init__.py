@@ -1,1 +1,0 @@
-"""The shape figure: a trace of a layer, drawn."""
