@@ -69,7 +69,6 @@ function drawAlignment(context) {
     marks: anySpans ? bracket : undefined,
     onQuery: (step) => choose(model.get("date"), step),
     names: { source: SHARED.characters_of_text, target: SHARED.bands_output, above: TEXT.expected },
-    hasSteps: true,
     most: [36, 24],
     mapNote: anySpans ? TEXT.boxes : "",
     over: [outlines],

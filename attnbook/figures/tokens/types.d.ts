@@ -64,9 +64,7 @@ export interface TokenOptions {
   onKey?: (key: number) => void;
   /** Tokens in a row: on a page, on a phone. */
   most: [wide: number, narrow: number];
-  /** Whether the queries are steps, with a slider and Play. */
-  hasSteps?: boolean;
-  /** What names the rows of tokens, for screen readers. */
+  /** What names the rows of tokens, for screen readers; tokens of a target are steps, with a slider and Play. */
   names: { source: string; target?: string; above?: string };
   /** What the lines are, and what else is drawn. */
   legend?: string;

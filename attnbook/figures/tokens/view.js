@@ -132,7 +132,7 @@ function tokenLines(frame, tokensOf, marks) {
     const { boxes, width } = measured;
     const [targets, sources] = boxes;
     const from = (now.target ? targets : sources)[now.query];
-    const isSeen = width > 0 && Boolean(from); // a closed part of a page has no size
+    const isSeen = width && from; // a closed part of a page has no size
     const found = isSeen ? ribbons(from, sources, targets, weightsFor(now), width) : [];
     while (lines.children.length > sources.length) lines.lastElementChild?.remove();
     while (lines.children.length < sources.length) {
@@ -208,13 +208,10 @@ function mapStage({ onQuery, mapNote = "", over = [], names }) {
     const { weights } = headOf(now);
     element.hidden = !weights.length;
     if (!weights.length) return;
-    const isPartial = hidden.length > 0 || !target;
     const rows = (target ?? source).slice(0, weights.length).map(({ text }) => visible(text));
     map.paint({
-      weights: isPartial ? weights.map((row) => source.map((_, key) => row[key] ?? 0)) : weights,
-      visible: isPartial
-        ? weights.map((row) => source.map((_, key) => key < row.length && !hidden.includes(key)))
-        : undefined,
+      weights: weights.map((row) => source.map((_, key) => row[key] ?? 0)),
+      visible: weights.map((row) => source.map((_, key) => key < row.length && !hidden.includes(key))),
       rowNames: rows.length > (target ? MOST_ROWS : MOST_OWN) ? [] : rows,
       columnNames: source.map(({ text }) => visible(text)),
       focus: query,
@@ -271,7 +268,7 @@ export function tokenView(options) {
   /** @type {Attention} */
   let now;
   const choose = (/** @type {number} */ query) => query !== now.query && options.onQuery(query);
-  const steps = options.hasSteps ? stepper("step", choose) : null;
+  const steps = options.names.target ? stepper("step", choose) : null;
   const [sentence, table] = [readout(), queryTable()];
   const about = [...(steps ? [steps.label] : []), ...(options.about ?? [])];
   const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));

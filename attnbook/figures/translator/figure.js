@@ -72,15 +72,12 @@ function parts(model, repaint) {
     onQuery: (step) => set({ step }),
     onKey: (position) => set({ hidden: toggled(model.get("hidden"), position) }),
     names: { source: SHARED.characters_of_text, target: SHARED.bands_output, above: TEXT.output_before },
-    hasSteps: true,
     most: [28, 12],
     about: [showAll],
     note: SHARED.click_hides_character,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong)],
     tables: [probabilities.element, make("p", { class: "note", text: TEXT.always_writes })],
   });
-  /** @type {Seen | null} */
-  let last = null;
   /** @param {Seen} seen */
   const paint = (seen) => {
     const { reading, whole } = seen;
@@ -90,10 +87,9 @@ function parts(model, repaint) {
     put(wrong, { text: objection(reading) });
     // Not disabled, because the button would lose the focus when it is pressed.
     put(showAll, { "aria-disabled": !reading.hidden.length });
-    if (seen !== last) probabilities.paint(seen);
-    last = seen;
+    probabilities.paint(seen);
     const details = reading.probabilities.map((each) => fill(TEXT.step_probability, { probability: probable(each) }));
-    const below = reading.probabilities.map((each) => fill(TOKENS.percent, { percent: (100 * each).toFixed(0) }));
+    const below = reading.probabilities.map((each) => `${(100 * each).toFixed(0)} %`);
     view.paint({
       source: textTokens(reading.text, true),
       target: outputTokens(reading.output, { other: whole, otherName: TEXT.output_before, details, below }),

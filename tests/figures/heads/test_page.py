@@ -181,7 +181,7 @@ def test_the_readout_is_about_the_query_and_then_about_the_key_that_is_pointed_a
     expect(readout).to_contain_text("At 5, “f”, the head attends")
     key.hover()
     expect(readout).to_have_text(
-        "At query 5, “k” at position 8 comes later: it is hidden, its weight is 0."
+        "At query 5, “k” at position 8 is hidden, because it comes later: its weight is 0."
     )
 
 
