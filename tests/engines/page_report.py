@@ -29,7 +29,7 @@ FIELD = using("""(index) => {
 # The characters are below the field as soon as the model has read them all.
 READ = using("""(index, text) => {
     const figure = figures()[index];
-    const symbols = [...figure.querySelectorAll('.column bdi, .heads-line .symbol')];
+    const symbols = [...figure.querySelectorAll('.token-row:last-of-type bdi')];
     const isRead = symbols.map(e => e.textContent).join('').replaceAll('␣', ' ') === text;
     return isRead && !figure.querySelector('.stale') && words(figure);
 }""")

@@ -33,7 +33,11 @@ from tools.site.assets.node import NODE
 
 EXCEPTIONS = Path(__file__).with_name("messages_exceptions.toml")
 # Where a name refers to the table of the file's own folder, or to the one that figures share.
-NAMES = {"TEXT": None, "SHARED": Path("attnbook/figures/shared")}
+NAMES = {
+    "TEXT": None,
+    "SHARED": Path("attnbook/figures/shared"),
+    "TOKENS": Path("attnbook/figures/tokens"),
+}
 NO_READER = re.compile(r"(Error|warn|warning|info|compile|add_argument|ArgumentParser)$")
 SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 

@@ -9,7 +9,8 @@ import torch
 import traitlets
 
 from attnbook.checks import check_scores
-from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers, stylesheet
+from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers
+from attnbook.figures.tokens.figure import STYLE, quote
 from attnbook.messages import Messages
 from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.grading import DIGITS
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 TEXT = Messages(__file__)
 MOST_DATES = 64
-SPACE = "␣"
 
 
 class AlignmentFigure(Figure):
@@ -60,13 +60,7 @@ class AlignmentFigure(Figure):
     """
 
     _esm = module("alignment/figure.js")
-    _css = stylesheet(
-        "shared/theme.css",
-        "shared/style.css",
-        "shared/heatmap.css",
-        "shared/steps.css",
-        "alignment/style.css",
-    )
+    _css = STYLE
 
     # Of each date: characters, field of each step, span of each field, scores [step][key].
     translations: traitlets.List[Any] = traitlets.List().tag(sync=True)
@@ -142,18 +136,14 @@ def _describe_step(shown: dict[str, Any], step: int, weights: list[float]) -> st
     peak = scores.index(max(scores))  # the first, if there are several
     fields = {
         "step": f"{step:4}",
-        "written": f"{_quote(shown['output'][step])} {field}".rstrip(),
-        "peak": _quote(shown["text"][peak]),
+        "written": f"{quote(shown['output'][step])} {field}".rstrip(),
+        "peak": quote(shown["text"][peak]),
         "position": peak,
     }
     if field not in shown["spans"]:
         return TEXT("step_in_list", **fields)
     inside = sum(weights[slice(*shown["spans"][field])])
     return TEXT("step_in_list_with_bracket", **fields, weight=f"{inside:.3f}")
-
-
-def _quote(character: str) -> str:
-    return f'"{SPACE if character.isspace() else character}"'
 
 
 def _check_index(name: str, value: int, items: str, count: int) -> int:

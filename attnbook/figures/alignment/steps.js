@@ -3,7 +3,7 @@
 /** @import { Translated } from "./types" */
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
-import { peakOf, quoted } from "../shared/text_bands.js";
+import { attendedTo, peakOf, quoted } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 
 /** The gold span of a step's field: start and end, or null. @param {Translated} shown @param {number} step @returns {Ends | null} */
@@ -45,12 +45,11 @@ export function written({ output, expected, fields }, step) {
 /** What a step writes, and where its weight is. @param {Translated} shown @param {number[][]} weights @param {number} step */
 export function sentence(shown, weights, step) {
   if (!shown.output.length) return SHARED.nothing_written;
-  const peak = peakOf(weights[step]);
-  const gold = goldOf(shown, step);
-  const weight = gold ? weightInside(weights[step], gold) : weights[step][peak];
-  const names = { step, written: written(shown, step), peak: quoted(shown.text[peak]), weight: weight.toFixed(3) };
-  if (!gold) return fill(TEXT.peak, names);
-  return fill(gold[0] <= peak && peak < gold[1] ? TEXT.peak_inside : TEXT.peak_outside, names);
+  const [peak, gold] = [peakOf(weights[step]), goldOf(shown, step)];
+  const names = { step, written: written(shown, step), keys: attendedTo(weights[step], shown.text) };
+  if (!gold) return fill(TEXT.attended, names);
+  const weight = weightInside(weights[step], gold).toFixed(3);
+  return fill(gold[0] <= peak && peak < gold[1] ? TEXT.peak_inside : TEXT.peak_outside, { ...names, weight });
 }
 
 /** A box for each field: its gold span, over the steps that write it. @param {Translated} shown */

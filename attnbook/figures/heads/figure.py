@@ -16,7 +16,7 @@ from attnbook.figures.heads.reading import (
     read,
 )
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
-from attnbook.figures.shared.trained import TrainedFigure
+from attnbook.figures.tokens.figure import SHEETS, TokenFigure
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:
@@ -27,7 +27,52 @@ MOST = 32  # symbols: with more, a pair is too small to be seen
 TRAINED = 24  # symbols of a line in training
 
 
-class HeadsFigure(TrainedFigure):
+def _sort_heads(heads: Sequence[Sequence[int]]) -> list[list[int]]:
+    return sorted([*head] for head in heads)
+
+
+def _check_step(_name: str, steps: list[int], step: int) -> None:
+    if step not in steps:
+        raise ValueError(f"step must be one of {', '.join(map(str, steps))}, got {step}")
+
+
+def _check_text(name: str, steps: list[int], text: str) -> None:
+    if isinstance(text, str):  # else the vocabulary refuses it
+        check_count("symbols", len(text), MOST)
+    decoder_of(name, steps[-1]).vocabulary.encode(text)
+
+
+def _check_focus(name: str, steps: list[int], focus: Sequence[int]) -> None:
+    has = decoder_of(name, steps[-1]).config
+    sizes = (has.num_layers, has.num_heads)
+    if len(focus) != 2 or not all(0 <= at < size for at, size in zip(focus, sizes, strict=True)):
+        raise ValueError(f"focus must be (layer, head) below {sizes}, got {tuple(focus)}")
+
+
+def _check_removed(name: str, steps: list[int], removed: list[list[int]]) -> None:
+    for head in removed:
+        try:
+            _check_focus(name, steps, head)
+        except ValueError as problem:
+            raise ValueError(str(problem).replace("focus must be", "removed must hold")) from None
+    if len({tuple(head) for head in removed}) < len(removed):
+        raise ValueError(f"removed must hold each head once, got {removed}")
+
+
+def _check_query(text: str, query: int) -> None:
+    if query >= len(text):
+        raise ValueError(f"query must lie in [0, symbols={len(text)}), got {query}")
+
+
+CHECKS: dict[str, Any] = {
+    "step": _check_step,
+    "text": _check_text,
+    "focus": _check_focus,
+    "removed": _check_removed,
+}
+
+
+class HeadsFigure(TokenFigure):
     """A small Transformer's guesses for each next symbol, and its heads, which can be removed.
 
     One of the book's decoders reads the text: on the book's pages in the page itself, from
@@ -60,13 +105,10 @@ class HeadsFigure(TrainedFigure):
     """
 
     _esm = module("heads/figure.js")
-    _css = stylesheet(
-        "shared/theme.css", "shared/style.css", "shared/heatmap.css", "heads/style.css"
-    )
+    _css = stylesheet(*SHEETS, "heads/style.css")
 
     steps: traitlets.List[int] = traitlets.List().tag(sync=True)
     trained = traitlets.Int(TRAINED).tag(sync=True)
-    text = traitlets.Unicode().tag(sync=True)
     step = traitlets.Int().tag(sync=True)
     focus: traitlets.List[int] = traitlets.List().tag(sync=True)
     removed: traitlets.List[list[int]] = traitlets.List().tag(sync=True)
@@ -90,8 +132,8 @@ class HeadsFigure(TrainedFigure):
             "focus": [*focus],
             "removed": _sort_heads(removed),
         }
-        for trait in ("step", "text", "focus", "removed"):  # a model first, then what it can read
-            CHECKS[trait](name, steps, chosen[trait])
+        for trait, check in CHECKS.items():  # a model first, then what it can read
+            check(name, steps, chosen[trait])
         super().__init__(
             kind="heads",
             name=name,
@@ -112,23 +154,16 @@ class HeadsFigure(TrainedFigure):
     def _removed_pairs(self) -> list[tuple[int, int]]:
         return [(layer, head) for layer, head in self.removed]
 
-    @traitlets.validate("text", "step", "focus", "removed")
+    @traitlets.validate("text", "step", "focus", "removed", "query")
     def _check(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
-        trait, value = proposal["trait"].name, proposal["value"]
-        if not self.kind:  # the constructor has checked it
-            return value
-        try:
-            CHECKS[trait](self.name, self.steps, value)
-        except (TypeError, ValueError) as problem:
-            raise traitlets.TraitError(str(problem)) from None
-        return _sort_heads(value) if trait == "removed" else value
+        value = self._accept(proposal)
+        return _sort_heads(value) if proposal["trait"].name == "removed" else value
 
-    @traitlets.validate("query")
-    def _check_query(self, proposal: Any) -> int:  # noqa: ANN401 - traitlets' own type
-        query, count = proposal["value"], len(self.text)
-        if query >= count:
-            raise traitlets.TraitError(f"query must lie in [0, symbols={count}), got {query}")
-        return int(query)  # True is 1
+    def _refuse(self, trait: str, value: Any) -> None:  # noqa: ANN401 - any trait's
+        if trait == "query":
+            _check_query(self.text, value)
+        else:
+            CHECKS[trait](self.name, self.steps, value)
 
     def _packed(self) -> dict[str, Any]:
         return pack_model(self.name)
@@ -176,43 +211,3 @@ def _mark_guesses(text: str, guesses: str) -> str:
         for guess, after, can in zip(guesses, text[1:], predictable(text)[1:], strict=False)
     ]
     return "".join([*verdicts, "·"])
-
-
-def _sort_heads(heads: Sequence[Sequence[int]]) -> list[list[int]]:
-    return sorted([*head] for head in heads)
-
-
-def _check_step(_name: str, steps: list[int], step: int) -> None:
-    if step not in steps:
-        raise ValueError(f"step must be one of {', '.join(map(str, steps))}, got {step}")
-
-
-def _check_text(name: str, steps: list[int], text: str) -> None:
-    if isinstance(text, str):  # else the vocabulary refuses it
-        check_count("symbols", len(text), MOST)
-    decoder_of(name, steps[-1]).vocabulary.encode(text)
-
-
-def _check_focus(name: str, steps: list[int], focus: Sequence[int]) -> None:
-    has = decoder_of(name, steps[-1]).config
-    sizes = (has.num_layers, has.num_heads)
-    if len(focus) != 2 or not all(0 <= at < size for at, size in zip(focus, sizes, strict=True)):
-        raise ValueError(f"focus must be (layer, head) below {sizes}, got {tuple(focus)}")
-
-
-def _check_removed(name: str, steps: list[int], removed: list[list[int]]) -> None:
-    for head in removed:
-        try:
-            _check_focus(name, steps, head)
-        except ValueError as problem:
-            raise ValueError(str(problem).replace("focus must be", "removed must hold")) from None
-    if len({tuple(head) for head in removed}) < len(removed):
-        raise ValueError(f"removed must hold each head once, got {removed}")
-
-
-CHECKS: dict[str, Any] = {
-    "step": _check_step,
-    "text": _check_text,
-    "focus": _check_focus,
-    "removed": _check_removed,
-}

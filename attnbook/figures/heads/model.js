@@ -1,6 +1,7 @@
 // The model in the page: pure functions, in double precision on the checkpoint's float32 weights.
 /** @import { PackedModel } from "../shared/types" */
-/** @import { Head, Opened, HeadAt, Reading, Snapshot } from "./types" */
+/** @import { Head, HeadAt } from "../tokens/types" */
+/** @import { Opened, Reading, Snapshot } from "./types" */
 import { maskedSoftmax, pool } from "../shared/attention.js";
 import { sinusoidal } from "../shared/position.js";
 import { plus, times, unpacked } from "../shared/weights.js";

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from attnbook.figures.shared.trained import in_base64
+from attnbook.figures.tokens.figure import check_parts, pack, shapes_of
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.vocabulary import SPECIAL
 
@@ -65,8 +65,8 @@ def pack_model(name: str) -> dict[str, Any]:
         "num_heads": first.config.num_heads,
         "num_layers": first.config.num_layers,
         "steps": steps,
-        "arrays": [[part, [*array.shape]] for part, array in arrays(first)],
-        "data": [in_base64(array for _, array in arrays(decoder)) for decoder in decoders],
+        "arrays": shapes_of(arrays(first)),
+        "data": [pack(arrays(decoder)) for decoder in decoders],
     }
 
 
@@ -78,10 +78,8 @@ def check_readable(decoder: Decoder) -> None:
     """
     has = decoder.config
     plain = DecoderConfig(has.num_hiddens, has.num_heads, has.num_layers)
-    for part in ("ffn_hiddens", "norm", "residual", "positions"):
-        needed, got = getattr(plain, part), getattr(has, part)
-        if needed != got:
-            raise ValueError(f"a page reads decoders with {part}={needed}, got {got}")
+    parts = ("ffn_hiddens", "norm", "residual", "positions")
+    check_parts("decoders", has, {part: getattr(plain, part) for part in parts})
 
 
 def arrays(decoder: Decoder) -> Iterator[tuple[str, Tensor]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attnbook.figures.heads.packing import decoder_of
+from attnbook.figures.tokens.figure import round_all
 from attnbook.heads import split_heads
 from attnbook.messages import Messages
 from attnbook.models.transformer.grading import behind_last
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from attnbook.multihead import MultiHeadAttention
 
 TEXT = Messages(__file__)
-DIGITS = 5  # of the numbers that a page shows until its model is there
 
 Head = tuple[int, int]
 
@@ -52,10 +52,13 @@ def compute_stored(
         "focus": [*focus],
         "characters": decoder.vocabulary.characters,
         "guesses": reading.guesses,
-        "chances": round_all(reading.probabilities.amax(-1)),
+        "chances": round_all(reading.probabilities.amax(-1).tolist()),
         "whole": read(name, step, text).guesses,
-        "scores": [[[round_all(r[: i + 1]) for i, r in enumerate(h)] for h in la] for la in scores],
-        "added": [round_all(row) for row in added],
+        "scores": [
+            [[round_all(row[: i + 1]) for i, row in enumerate(head)] for head in layer]
+            for layer in scores.tolist()
+        ],
+        "added": [round_all(row) for row in added.tolist()],
     }
 
 
@@ -94,11 +97,6 @@ def scores_of(attention: MultiHeadAttention, x: Tensor) -> Tensor:
     q, k = (split_heads(of(x), attention.num_heads) for of in (attention.W_q, attention.W_k))
     scores: Tensor = attention.attention.score(q, k)[0]
     return scores
-
-
-def round_all(row: Tensor) -> list[float]:
-    """Numbers with few digits, to be shown until the model has loaded."""
-    return [float(f"{number:.{DIGITS}g}") for number in row.tolist()]
 
 
 def predictable(text: str) -> list[bool]:

@@ -1,8 +1,6 @@
 // Types of the heads figure; nothing here reaches a page.
 import type { PackedModel, TrainedTraits } from "../shared/types";
-
-/** A head, by its layer and its number there, both from 0. */
-export type HeadAt = [layer: number, head: number];
+import type { Head, HeadAt } from "../tokens/types";
 
 /** One snapshot of the model: its weights by name, rows one after the other. */
 export interface Snapshot {
@@ -16,12 +14,6 @@ export interface Snapshot {
 /** All snapshots of a model, by the step of training. */
 export interface Opened {
   at(step: number): Snapshot;
-}
-
-/** What a head did: a row for each query, as long as the keys that it attends to. */
-export interface Head {
-  scores: number[][];
-  weights: number[][];
 }
 
 /** The model's reading of a text. */

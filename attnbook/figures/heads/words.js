@@ -1,10 +1,12 @@
 // The heads figure's sentences of a text, a reading and a head: pure functions.
-/** @import { HeadAt, Reading, Stored } from "./types" */
+/** @import { HeadAt, Token } from "../tokens/types" */
+/** @import { Reading, Stored } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
-import { decimals } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
+import { attendedTo } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 
+const MARKS = { right: "✓", wrong: "✗", "": "" };
 export const MOST = 32; // symbols: with more, a pair is too small to be seen
 
 /** What is typed, as symbols: blanks are left out, capitals are read as small letters. @param {string} typed */
@@ -41,9 +43,6 @@ export function score(text, guesses) {
   return { right: right.length, all: can.filter(Boolean).length };
 }
 
-/** @param {HeadAt} headAt */
-export const nameOf = ([layer, head]) => fill(TEXT.head, { layer, head });
-
 /** The count; with heads removed also that of the whole model. @param {string} text @param {string} guesses @param {string} whole @param {HeadAt[]} removed */
 export function describeCount(text, guesses, whole, removed) {
   const { right, all: count } = score(text, guesses);
@@ -52,39 +51,47 @@ export function describeCount(text, guesses, whole, removed) {
   return fill(TEXT.right_count_with_all_heads, { right, count, whole: score(text, whole).right });
 }
 
-/** Where numbers are largest. @param {number[]} row */
-export const peakOf = (row) => row.indexOf(Math.max(...row));
-
 /** @param {number} number */
 const signed = (number) => (number > 0 ? `+${number.toFixed(2)}` : number.toFixed(2).replace("-", "−"));
 
 /**
- * What the head in focus does with a key, or else for the query: where it attends most, and what it adds most to.
+ * Where the head in focus attends for the query, and what it adds most to.
  * @param {Reading} reading @param {number} query @param {HeadAt} headAt
  * @param {boolean} gone whether the head is removed
- * @param {number | null} key that the reader points at
  */
-export function describe({ text, characters, heads, added }, query, [layer, head], gone, key) {
-  const { scores, weights } = heads[layer][head];
-  const [row, numbers] = [weights[query], added([layer, head], query)];
-  if (key !== null && key < text.length) {
-    const pair = { key, symbol: text[key], query };
-    if (key > query) return fill(TEXT.key_hidden, pair);
-    return fill(TEXT.key, { ...pair, score: decimals(scores[query][key]), weight: decimals(row[key]) });
-  }
-  const peak = peakOf(row);
-  const most = { key: peak, key_symbol: text[peak], weight: decimals(row[peak]) };
-  const attends = fill(TEXT.query_attends, { query, symbol: text[query], ...most });
+export function describe({ text, characters, heads, added }, query, headAt, gone) {
+  const weights = heads[headAt[0]][headAt[1]].weights[query];
+  const keys = attendedTo(weights, [...text]);
+  const attends = fill(TEXT.query_attends, { query, symbol: text[query], keys });
+  const numbers = added(headAt, query);
   if (gone) return `${attends} ${TEXT.removed_adds_nothing}`;
   if (!numbers) return attends;
-  const best = peakOf(numbers);
+  const best = numbers.indexOf(Math.max(...numbers));
   return `${attends} ${fill(TEXT.head_adds_most, { symbol: characters[best], number: signed(numbers[best]) })}`;
 }
 
-/** Whether the guess after a symbol is right; empty where it cannot be predicted. @param {Reading} reading @param {number} i */
+/** Whether the guess after a symbol is right; empty where it cannot be predicted. @param {Reading} reading @param {number} i @returns {"right" | "wrong" | ""} */
 export function verdictOn({ text, guesses }, i) {
   if (!predictable(text)[i + 1]) return "";
   return guesses[i] === text[i + 1] ? "right" : "wrong";
+}
+
+/** The symbols, below each one the guess for the next one and its probability. @param {Reading} reading @param {number} trained @returns {Token[]} */
+export function tokensOf(reading, trained) {
+  const { text, guesses, chances } = reading;
+  return Array.from(text, (symbol, position) => {
+    const [verdict, guess] = [verdictOn(reading, position), guesses[position]];
+    const percent = (100 * chances[position]).toFixed(0);
+    return {
+      text: symbol,
+      name: fill(verdict ? TEXT.judged_guess[verdict] : TEXT.guess, { position, symbol, guess, percent }),
+      below: [
+        { text: `${guess}${MARKS[verdict]}`, className: `guess ${verdict}` },
+        { text: percent, className: "chance" },
+      ],
+      className: position < trained ? "" : "unseen",
+    };
+  });
 }
 
 /** What Python stored, as if the page had read it. @param {Stored} stored @returns {Reading} */

@@ -32,6 +32,7 @@ function keyAt({ target, clientX }, nearest) {
 export function pointing(root, onPoint, nearest) {
   /** @type {number | null} */
   let pointed = null;
+  root.style.setProperty("--pointed", "0");
   /** After parts of the figure were made again. */
   const light = () => {
     for (const part of root.querySelectorAll(".lit")) part.classList.remove("lit");

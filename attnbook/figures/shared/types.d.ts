@@ -38,31 +38,6 @@ export type Ends = [low: number, high: number];
 /** A point on a page or in a picture. */
 export type Point = [x: number, y: number];
 
-/** A translation at one of its steps, as `textBands` shows it. */
-export interface Translation {
-  text: string[];
-  output: string[];
-  /** [step][character of the text] */
-  scores: number[][];
-  weights: number[][];
-  step: number;
-  /** What the figure says of the step. */
-  sentence: string;
-  /** The output to compare with. */
-  other?: string[] | null;
-  /** Of each step, for the name of its button. */
-  details?: string[];
-  /** Of each step, below its character. */
-  below?: string[];
-  /** What the step writes a part of. */
-  field?: string;
-  hidden?: number[];
-  /** The gold span of the step. */
-  span?: Ends | null;
-  /** Sums of weights, before the total. */
-  inside?: { name: string; weight: number | string }[];
-}
-
 /** A slider as `slider` makes it. */
 export interface Slider {
   input: HTMLInputElement;
@@ -222,24 +197,4 @@ declare global {
       small?: PackedTranslator;
     };
   }
-}
-
-export interface TextBandsOptions {
-  onStep: (step: number) => void;
-  /** Of the output to compare with. */
-  otherName: string;
-  /** Of the weights. */
-  note: string;
-  /** Columns in a row: on a page, on a phone. */
-  most: [wide: number, narrow: number];
-  onHide?: (position: number) => void;
-  /** Below the note. */
-  about?: Element[];
-  mapNote?: string;
-  /** Drawn over the map. */
-  over?: Element[];
-  /** Above what the figure says of a step. */
-  answer?: Element[];
-  /** Follow that of a step. */
-  tables?: Element[];
 }

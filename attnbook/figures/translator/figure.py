@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
-from attnbook.figures.shared.trained import TrainedFigure
+from attnbook.figures.shared.base import check_count, decimals, module
+from attnbook.figures.tokens.figure import STYLE, TokenFigure, quote
 from attnbook.figures.translator.packing import pack_model, translator_of
 from attnbook.figures.translator.reading import (
     certainty,
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 TEXT = Messages(__file__)
 MOST = 64  # characters: twice the longest date that was learned
-SPACE = "␣"
 
 
-class TranslatorFigure(TrainedFigure):
+class TranslatorFigure(TokenFigure):
     """A date that the reader types, and a trained model that writes it as year, month and day.
 
     One of the book's translators writes: on the book's pages in the page itself, from the same
@@ -66,15 +65,8 @@ class TranslatorFigure(TrainedFigure):
     """
 
     _esm = module("translator/figure.js")
-    _css = stylesheet(
-        "shared/theme.css",
-        "shared/style.css",
-        "shared/heatmap.css",
-        "shared/steps.css",
-        "translator/style.css",
-    )
+    _css = STYLE
 
-    text = traitlets.Unicode().tag(sync=True)
     examples: traitlets.List[str] = traitlets.List().tag(sync=True)
     hidden: traitlets.List[int] = traitlets.List().tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
@@ -110,27 +102,18 @@ class TranslatorFigure(TrainedFigure):
         """The model's reading of the text without the hidden characters, in double precision."""
         return read(self.name, self.text, self.hidden)
 
-    @traitlets.validate("text")
-    def _check_typed(self, proposal: Any) -> str:  # noqa: ANN401 - traitlets' own type
-        text: str = proposal["value"]
-        if self.kind:  # else the constructor has checked it
-            _as_trait_error(_check_text, self.name, text)
-        return text
+    @traitlets.validate("text", "hidden", "step")
+    def _check(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        value = self._accept(proposal)
+        if isinstance(value, list):
+            return sorted(value)
+        return value if isinstance(value, str) else int(value)  # True is 1
 
-    @traitlets.validate("hidden")
-    def _check_positions(self, proposal: Any) -> list[int]:  # noqa: ANN401 - traitlets' own type
-        hidden = proposal["value"]
-        if self.kind:
-            _as_trait_error(_check_hidden, self.text, hidden)
-        return sorted(hidden)
-
-    @traitlets.validate("step")
-    def _check_step(self, proposal: Any) -> int:  # noqa: ANN401 - traitlets' own type
-        step = proposal["value"]
-        count = translator_of(self.name).config.max_steps if self.kind else step + 1
-        if step >= count:
-            raise traitlets.TraitError(f"step must lie in [0, max_steps={count}), got {step}")
-        return int(step)  # True is 1
+    def _refuse(self, trait: str, value: Any) -> None:  # noqa: ANN401 - any trait's
+        if trait == "hidden":
+            _check_hidden(self.text, value)
+        else:
+            (_check_text if trait == "text" else _check_step)(self.name, value)
 
     def _packed(self) -> dict[str, Any]:
         return pack_model(self.name)
@@ -157,24 +140,13 @@ class TranslatorFigure(TrainedFigure):
             peak = weights.index(max(weights))
             line = TEXT(
                 "step_in_list" if any(weights) else "step_in_list_without_weight",
-                character=_quote(shown["output"][step]),
+                character=quote(shown["output"][step]),
                 probability=probable(probabilities[step]),
-                peak=_quote(text[peak]),
+                peak=quote(text[peak]),
                 position=peak,
                 weight=decimals(weights[peak]),
             )
             yield f"{step:4} {line}"
-
-
-def _quote(character: str) -> str:
-    return f'"{SPACE if character.isspace() else character}"'
-
-
-def _as_trait_error(check: Any, *given: Any) -> None:  # noqa: ANN401 - any check of any values
-    try:
-        check(*given)
-    except (TypeError, ValueError) as problem:
-        raise traitlets.TraitError(str(problem)) from None
 
 
 def _check_text(name: str, text: str) -> None:
@@ -182,6 +154,12 @@ def _check_text(name: str, text: str) -> None:
     if isinstance(text, str):  # else the vocabulary refuses it
         check_count("characters", len(text), MOST)
     model.source.encode(text)
+
+
+def _check_step(name: str, step: int) -> None:
+    count = translator_of(name).config.max_steps
+    if step >= count:
+        raise ValueError(f"step must lie in [0, max_steps={count}), got {step}")
 
 
 def _check_hidden(text: str, hidden: Sequence[int]) -> None:

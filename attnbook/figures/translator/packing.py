@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attnbook.figures.shared.trained import in_base64
+from attnbook.figures.tokens.figure import check_parts, pack, shapes_of
 from attnbook.models.vocabulary import BEGIN, END, SPECIAL
 
 if TYPE_CHECKING:
@@ -33,15 +33,12 @@ def translator_of(name: str) -> Translator:
 
 
 def check_readable(model: Translator) -> None:
-    """Refuse what the page's forward pass leaves out.
+    """Refuse an encoder that is not convolutional, and a model without attention.
 
     Raises:
-        ValueError: the encoder is not convolutional, or the model has no attention.
+        ValueError: the page cannot read as the model does.
     """
-    for part, needed in {"encoder": "convolutional", "attention": True}.items():
-        got = getattr(model.config, part)
-        if got != needed:
-            raise ValueError(f"a page reads translators with {part}={needed!r}, got {got!r}")
+    check_parts("translators", model.config, {"encoder": "convolutional", "attention": True})
 
 
 @cache
@@ -64,8 +61,8 @@ def pack_model(name: str) -> dict[str, Any]:
         "target": model.target.characters,
         "max_steps": model.config.max_steps,
         "num_layers": len(model.encoder.convolutions),  # type: ignore[arg-type] # a ModuleList
-        "arrays": [[part, [*array.shape]] for part, array in parts],
-        "data": in_base64(array for _, array in parts),
+        "arrays": shapes_of(parts),
+        "data": pack(parts),
     }
 
 

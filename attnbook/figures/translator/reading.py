@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from attnbook.figures.shared.base import SHARED
+from attnbook.figures.tokens.figure import round_all
 from attnbook.figures.translator.packing import translator_of
 from attnbook.messages import Messages
 from attnbook.models.evaluation import evaluating
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TEXT = Messages(__file__)
-DIGITS = 5  # of the numbers that a page shows until its model is there
 NAMED = 3  # pieces in a sentence
 
 
@@ -75,13 +75,9 @@ def compute_stored(name: str, text: str, hidden: Sequence[int]) -> dict[str, Any
         "characters": translator_of(name).source.characters,
         "output": reading.output,
         "whole": read(name, text).output,
-        "scores": [_round_all(row) for row in reading.scores.tolist()],
-        "probabilities": _round_all(reading.probabilities.tolist()),
+        "scores": [round_all(row) for row in reading.scores.tolist()],
+        "probabilities": round_all(reading.probabilities.tolist()),
     }
-
-
-def _round_all(numbers: list[float]) -> list[float]:
-    return [float(f"{number:.{DIGITS}g}") for number in numbers]
 
 
 def probable(probability: float) -> str:

@@ -1,9 +1,9 @@
 // The translator figure's sentences of a typed text, an answer and a step: pure functions.
 /** @import { Reading, Stored } from "./types" */
-import { decimals, joinWithAnd } from "../shared/controls.js";
+import { joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
-import { peakOf, quoted } from "../shared/text_bands.js";
+import { attendedTo, peakOf, quoted } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { weightsOf } from "./model.js";
 
@@ -84,11 +84,9 @@ export function objection({ output }) {
 /** Where a step attended. @param {Reading} reading @param {number} step */
 export function describeStep({ text, output, weights, probabilities }, step) {
   if (!output.length) return SHARED.nothing_written;
-  const peak = peakOf(weights[step]);
   const wrote = { step, character: output[step], probability: probable(probabilities[step]) };
-  if (peak < 0) return fill(TEXT.step_without_weight, wrote);
-  const most = { peak: quoted(text[peak]), position: peak, weight: decimals(weights[step][peak]) };
-  return fill(TEXT.step, { ...wrote, ...most });
+  if (peakOf(weights[step]) < 0) return fill(TEXT.step_without_weight, wrote);
+  return fill(TEXT.step, { ...wrote, keys: attendedTo(weights[step], text) });
 }
 
 /** What Python stored, as if the page had translated it. @param {Stored} stored @returns {Reading} */

@@ -18,6 +18,7 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.dates import LOCALES, WrittenDate, write_date
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import END, Vocabulary
+from tests.figures.tokens.page import attended_to
 
 DAY = datetime.date(1987, 3, 9)
 FAILING = datetime.date(1453, 5, 29)
@@ -178,16 +179,18 @@ def visible(character: str) -> str:
 def expected_sentence(facts: dict[str, Any], step: int) -> str:
     """The sentence of a step."""
     wrote, wanted = facts["output"][step], facts["expected"][step : step + 1]
-    start = f"Step {step} writes “{wrote}”"
+    start = f"Step {step}: to write “{wrote}”"
     if facts["expected"] and wrote != wanted:
         start += f" where “{wanted}” is expected" if wanted else " where nothing is expected"
     if facts["field"]:
         kind = "a digit of" if wrote.isdigit() else "in"
         start += f", {kind} the {facts['field']}"
     elif facts["expected"]:
-        start += f"{', a hyphen' * (wrote == '-')}: no bracket"
-    start += f". The peak is on “{visible(facts['text'][facts['peak']])}”"
+        start += f"{', a hyphen' * (wrote == '-')} without a bracket"
+    text = [visible(character) for character in facts["text"]]
+    start += f", it attended to {attended_to(facts['weights'], text)}."
     if facts["span"] is None:
-        return f"{start}, with {max(facts['weights']):.3f} of the weight."
+        return start
     side = "inside" if facts["peak"] in range(*facts["span"]) else "outside"
-    return f"{start}, {side} the bracket; {facts['inside']:.3f} of the weight lies inside."
+    inside = f"{facts['inside']:.3f} of the weight lies inside."
+    return f"{start} The largest weight is {side} the bracket; {inside}"

@@ -10,32 +10,28 @@ from playwright.sync_api import Locator
 
 from attnbook.figures.shared.base import decimals, doubles
 from tests.figures.alignment.cases import expected_facts, expected_sentence, visible
-from tests.figures.shared.page import CLOSE, reading
+from tests.figures.shared.page import CLOSE
+from tests.figures.tokens.page import misdrawn, token_reading
 
-READ = reading("""
+READ = token_reading("""
     date: Number(figure.querySelector('select').value),
     step: Number(figure.querySelector('input[type=range]').value),
     mark: Number(figure.querySelector('.heat-focus').style.getPropertyValue('--at')),
-    chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
-    output: texts('.output-row button bdi'),
-    wrong: where('.output-row button', (e) => e.classList.contains('differs')),
-    expected: texts('.output-row > :not(.row-names) .other').join(''),
-    text: texts('.column bdi'),
-    bars: all('.bar').map((e) => Number(e.style.scale.split(' ').at(-1))),
-    peak: where('.column bdi', (e) => e.classList.contains('peak')),
-    peakName: texts('.peak-name').filter(Boolean),
-    gold: where('.bracket', (e) => e.classList.contains('gold')),
-    ends: ['first', 'last'].flatMap((end) =>
-        where('.bracket', (e) => e.classList.contains(end))),
-    goldName: texts('.bracket').join(''),
-    pointed: where('.column', (e) => e.classList.contains('lit')),
-    sentence: figure.querySelector('.readout > span').textContent,
+    output: texts('.queries button bdi'),
+    wrong: where('.queries button', (e) => e.classList.contains('differs')),
+    expected: texts('.queries .above').join(''),
+    text: texts(`${keys} bdi`),
+    gold: where(`${keys} > .token`, (e) => {
+        const box = figure.querySelector('.token-bracket path[d]')?.getBoundingClientRect();
+        const token = e.getBoundingClientRect();
+        return box && box.left < token.left + 3 && token.right - 3 < box.right;
+    }),
+    goldName: texts('.token-bracket text').join(''),
     rows: texts('tbody tr th'),
     numbers: bodies().flat(),
-    shades: Object.fromEntries(all('.shade-path').filter((path) => path.getAttribute('d'))
-        .map((path) => [path.dataset.shade, path.getAttribute('d')])),
+    map: shaded(),
     outlined: figure.querySelector('.gold-spans path').getAttribute('d'),
-    note: figure.querySelector('.note').textContent.slice(0, 26),
+    note: figure.querySelector('.note').textContent.match(/Written from right to left/)?.[0] ?? '',
 """)
 STEPS = {"year": (0, 4), "month": (5, 7), "day": (8, 10)}
 
@@ -58,7 +54,7 @@ def expected(case: str, translations: list[dict[str, Any]], date: int) -> list[d
         "wrong": [t for t, c in enumerate(output) if wanted and wanted[t : t + 1] != c],
         "expected": wanted,
         "text": text,
-        "shades": shades([each["weights"] for each in every]),
+        "map": sum(int(100 * weight + 0.5) for each in every for weight in each["weights"]),
         "outlined": "".join(
             outline(*span, STEPS[field][0], min(len(output), STEPS[field][1]))
             for field, span in translations[date]["spans"].items()
@@ -79,11 +75,8 @@ def of_step(
         "step": step,
         "mark": step,
         "chosen": [step],
-        "bars": pytest.approx(weights, abs=6e-5),
-        "peak": [facts["peak"]],
-        "peakName": [f"{weights[facts['peak']]:.3f}"],
+        "lines": weights,
         "gold": list(range(*span)) if span else [],
-        "ends": [span[0], span[1] - 1] if span else [],
         "goldName": facts["field"] if span else "",
         "pointed": [],
         "sentence": expected_sentence(facts, step),
@@ -94,16 +87,6 @@ def of_step(
         ],
         "numbers": [pytest.approx(row, rel=CLOSE, abs=CLOSE) for row in numbers],
     }
-
-
-def shades(rows: list[list[float]]) -> dict[str, str]:
-    """Where the cells of each shade, in 1/100, are drawn."""
-    found: dict[str, str] = {}
-    for y, row in enumerate(rows):
-        for x, weight in enumerate(row):
-            if (shade := int(100 * weight + 0.5)) > 0:
-                found[str(shade)] = f"{found.get(str(shade), '')}M{x} {y}h1v1h-1z"
-    return found
 
 
 def outline(start: int, end: int, first: int, last: int) -> str:
@@ -130,5 +113,7 @@ def as_shown(number: float) -> str:
 
 
 def differences(seen: dict[str, Any], true: dict[str, Any]) -> list[str]:
+    true = true | {"leftOut": seen["leftOut"]}
     assert seen.keys() == true.keys()
-    return [name for name in true if seen[name] != true[name]]
+    wrong = [name for name in true if name != "lines" and seen[name] != true[name]]
+    return wrong + ["lines"] * misdrawn(seen["lines"], seen["leftOut"], true["lines"])

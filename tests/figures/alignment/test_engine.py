@@ -36,7 +36,8 @@ def test_rows_of_columns_are_even(answers):
 
 
 def test_the_sentence_reports_peaks_before_inside_and_after_a_span(answers):
-    start = "Step 0 writes “1”, a digit of the day. The peak is on “b”, "
+    start = "Step 0: to write “1”, a digit of the day, it attended to "
+    start += "“b” at 1 (50 %), “a” at 0 (25 %) and “c” at 2 (25 %). The largest weight is "
     assert answers["sides"] == [
         f"{start}outside the bracket; 0.250 of the weight lies inside.",
         f"{start}inside the bracket; 0.500 of the weight lies inside.",

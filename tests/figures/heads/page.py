@@ -11,22 +11,26 @@ from attnbook.figures import HeadsFigure
 from attnbook.figures.heads.packing import steps_of
 from attnbook.figures.heads.reading import describe_count, predictable
 from attnbook.models.transformer.decoder import Reading
-from tests.figures.shared.page import reading, slider
+from tests.figures.shared.page import slider
 from tests.figures.shared.trained import Room, open_more_controls
+from tests.figures.tokens.page import QUERIES, misdrawn, token_reading
 
 STEPS = steps_of("copying")
 CLOSE = 1e-5
-READ = reading("""
-    rows: bodies()[0],
-    added: all('table')[1].hidden ? null : bodies()[1][0],
-    symbols: texts('.heads-line .symbol').join(''),
-    guesses: texts('.heads-line .guess').map((guess) => guess[0]).join(''),
-    marks: texts('.heads-line .guess').map((guess) => guess[1] ?? ''),
-    percent: texts('.heads-line .chance').map(Number),
-    chosen: where('.heads-line input', (radio) => radio.checked),
-    count: figure.querySelector('.heads-count').textContent,
+READ = token_reading(
+    """
+    numbers: bodies()[0].slice(0, -1),
+    rows: bodies()[1],
+    added: all('table')[2].hidden ? null : bodies()[2][0],
+    symbols: texts('.token bdi').join(''),
+    guesses: texts('.token .guess').map((guess) => guess[0]).join(''),
+    marks: texts('.token .guess').map((guess) => guess[1] ?? ''),
+    percent: texts('.token .chance').map(Number),
+    count: figure.querySelector('.answer').textContent,
     gone: all('[type=checkbox]:checked').length,
-""")
+""",
+    QUERIES,
+)
 TEXT = "gbdkafcdkafcdkafcd"
 LONG = "abcdefgh" * 4
 
@@ -47,10 +51,8 @@ def differences(
     text, (layer, head) = truth.text, stored["focus"]
     weights = truth.weights[layer, head]
     rows = [weights[q, : q + 1].tolist() for q in range(len(text))]
-    rows.append(stored["scores"][layer][head][query])
-    added = stored["added"][query]
+    scores, added = stored["scores"][layer][head][query], stored["added"][query]
     can = predictable(text)
-    close = [tolerance] * len(text) + [1e-3]  # scores are stored with few digits
     same = {
         "symbols": found["symbols"] == text,
         "guesses": found["guesses"] == truth.guesses,
@@ -61,9 +63,15 @@ def differences(
             )
         ),
         "weights": all(
-            len(drawn) == len(row) and max(abs(a - b) for a, b in zip(drawn, row, strict=True)) < c
-            for drawn, row, c in zip(found["rows"], rows, close, strict=True)
+            drawn == pytest.approx(row, abs=tolerance)
+            for drawn, row in zip(found["rows"], rows, strict=True)
         ),
+        "lines": not misdrawn(found["lines"], found["leftOut"], rows[query]),
+        "numbers": found["numbers"][: query + 1]
+        == [  # scores are stored with few digits
+            [pytest.approx(score, abs=1e-3), pytest.approx(weight, abs=tolerance)]
+            for score, weight in zip(scores, rows[query], strict=True)
+        ],
         "added": found["added"] == pytest.approx(added, rel=1e-4, abs=1e-9),
         "marks": found["marks"] == [*map(mark_of, truth.guesses, text[1:], can[1:]), ""],
         "count": found["count"]
@@ -84,7 +92,7 @@ def field(figure: Locator) -> Locator:
 
 
 def query(figure: Locator, position: int) -> Locator:
-    return figure.get_by_role("radiogroup", name="query").get_by_role("radio").nth(position)
+    return figure.get_by_role("group", name="symbols").get_by_role("button").nth(position)
 
 
 def remove_box(figure: Locator, layer: int, head: int) -> Locator:
@@ -98,7 +106,7 @@ def snapshot(figure: Locator) -> Locator:
 
 
 def get_status(figure: Locator) -> Locator:
-    return figure.locator(".heads-message [role=status]")
+    return figure.locator(".token-status [role=status]")
 
 
 def _change(figure: Locator) -> dict[str, Any]:
@@ -115,7 +123,7 @@ ROOM = Room(
     read=READ,
     rough=1e-4,
     typed="ponmponmponm",
-    characters=".heads-line label",
+    characters=".token",
     move=_change,
     refused={
         "": "Type at least one symbol, from a to p.",
@@ -123,7 +131,7 @@ ROOM = Room(
         LONG + "a": "The figure shows at most 32 symbols, but there are 33.",
     },
     still=f"{TEXT}.",
-    ink=".symbol",
+    ink=".token:not([aria-pressed=true]) bdi",
     changed={"text": "gbdkafgbda", "removed": [(0, 1)]},
     cases={
         "first": {},

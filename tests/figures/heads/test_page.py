@@ -26,6 +26,7 @@ from tests.figures.heads.page import (
     snapshot,
 )
 from tests.figures.shared.trained import show_with_model
+from tests.figures.tokens.page import attended_to
 from tests.tools.site.site_checks import NARROW
 from tools import BUDGETS
 from tools.models.decoders import lines
@@ -48,9 +49,9 @@ def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
         expect(label).to_have_text(f"snapshot = {label_text}")
         python.step = step
         assert disagreements(figure, python) == []
-    for start, key, chosen in ((0, "Space", 0), (0, "ArrowRight", 1), (0, "ArrowLeft", 17)):
-        query(figure, start).press("Space")
+    for start, key, chosen in ((0, "Space", 0), (0, "ArrowRight", 1), (9, "ArrowLeft", 8)):
         query(figure, start).press(key)
+        figure.page.keyboard.press("Enter")
         python.query = chosen
         assert disagreements(figure, python) == []
     for layer, head in HEADS:
@@ -61,7 +62,7 @@ def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
         remove_box(figure, layer, head).check()
         python.removed = [*python.removed, [layer, head]]
         assert disagreements(figure, python) == []
-    headings = figure.locator(".data-tables table").first.locator("thead th")
+    headings = figure.locator(".data-tables table").nth(1).locator("thead th")
     for text in ("a", LONG, TEXT[::-1], TEXT):
         field(figure).fill(text)
         python.set_state({"text": text, "query": len(text) - 1})
@@ -98,14 +99,15 @@ def test_random_texts_and_settings_give_the_numbers_of_the_decoder(show):
 def test_a_tap_chooses_the_query_the_head_and_removed_heads(show):
     view, figure, python = show(width=NARROW)
     saves = view.saves()
-    figure.locator(".heads-line label").nth(9).tap()
-    expect(query(figure, 9)).to_be_checked()
-    expect(figure.locator(".readout")).to_contain_text("Query 9, “a”, attends most to key 5, “f”")
+    query(figure, 9).tap()
+    expect(query(figure, 9)).to_have_attribute("aria-pressed", "true")
+    expected = "At 9, “a”, the head attends to “f” at 5 ("
+    expect(figure.locator(".readout")).to_contain_text(expected)
     large = figure.locator(".heat-picture")
     large.tap(position={"x": 5, "y": large.bounding_box()["height"] * 4.5 / 18})
     figure.get_by_text("remove", exact=True).nth(3).tap()
     figure.get_by_text("remove", exact=True).nth(1).tap()
-    figure.locator(".heads-map").first.tap()
+    figure.locator(".head-map").first.tap()
     names = ("query", "removed", "focus")
     assert view.get(*names) == [4, [[0, 1], [1, 1]], [0, 0]]
     assert view.saves() == saves + 5
@@ -115,7 +117,7 @@ def test_a_tap_chooses_the_query_the_head_and_removed_heads(show):
 
 BOXES = """figure => {
     const top = figure.getBoundingClientRect().top;
-    const parts = figure.querySelectorAll('.heads-small, .heads-small input, .heads-large');
+    const parts = figure.querySelectorAll('.token-rows, .head-small, .heat-picture, .folds');
     return [figure, ...parts].map(part => {
         const { x, y, width, height } = part.getBoundingClientRect();
         return [x, y - top, width, height].map(Math.round).join(' ');
@@ -129,11 +131,9 @@ def test_nothing_moves_when_heads_are_removed_or_a_message_appears(show):
     for layer, head in HEADS:
         remove_box(figure, layer, head).click()
         assert figure.evaluate(BOXES) == before
-    line = "figure => figure.querySelector('.heads-line').offsetTop - figure.offsetTop"
-    top = figure.evaluate(line)
-    for typed in (LONG + "a", "", LONG, "a"):
+    for typed in (LONG + "a", "", LONG):
         field(figure).fill(typed)
-        assert figure.evaluate(line) == top, typed
+        assert figure.evaluate(BOXES) == before, typed
 
 
 def test_few_symbols_do_not_make_a_huge_picture(show):
@@ -141,43 +141,22 @@ def test_few_symbols_do_not_make_a_huge_picture(show):
     for text in ("p", "abc"):
         field(figure).fill(text)
         height = figure.locator(".heat-picture").bounding_box()["height"]
-        assert height == pytest.approx(24 * len(text), abs=1)
+        assert height == pytest.approx(17.6 * len(text), abs=1)
 
 
-STAGES = ["Scoring", "Weighting", "Pooling"]
-
-
-def test_on_a_phone_the_map_and_the_stages_are_shown_one_at_a_time(show):
+def test_on_a_phone_it_is_lower_than_the_screen_whatever_is_removed(show):
     figure = show("of the chapter", NARROW).figure
-    map_of_head, stages = figure.locator(".heads-large"), figure.locator(".bands")
-    for name, seen, hidden in (("Stages", stages, map_of_head), ("Map", map_of_head, stages)):
-        figure.get_by_role("button", name=name).click()
-        expect(seen).to_be_visible()
-        expect(hidden).to_be_hidden()
+    for removed in (True, False):
         for layer, head in [[0, 0], [0, 1]]:
-            remove_box(figure, layer, head).set_checked(name == "Stages")
+            remove_box(figure, layer, head).set_checked(removed)
             assert figure.bounding_box()["height"] <= BUDGETS["figure"]["height"]
-    figure = show("of the chapter").figure
-    expect(figure.locator(".bands .stage-name b")).to_have_text(STAGES)
-    for part in (".heads-large", ".bands"):
-        expect(figure.locator(part)).to_be_visible()
-    expect(figure.get_by_role("button", name="Stages")).to_be_hidden()
 
 
-LIT = """figure => [
-    figure.querySelectorAll('.bands .lit:is(rect, polygon)').length,
-    figure.querySelectorAll('.heads-line .lit .symbol').length,
-    figure.querySelectorAll('.heat-columns .lit').length,
-    getComputedStyle(figure.querySelector('.heat-column')).display !== 'none',
-    figure.querySelectorAll('td.lit').length,
-]"""
-
-
-def test_pointing_at_a_key_lights_it_everywhere_and_the_readout_answers(show):
+def test_the_readout_is_about_the_query_and_then_about_the_key_that_is_pointed_at(show):
     _, figure, python = show()
-    readout = figure.locator(".readout")
+    readout = figure.locator(".readout > span").first
     for position in (0, 17):  # a new query: no key is pointed at
-        query(figure, position).check()
+        query(figure, position).press("Enter")
     scores, weights, added = (
         python.shown["scores"][1][0][17],
         python.reading.weights[1, 0, 17].tolist(),
@@ -185,23 +164,25 @@ def test_pointing_at_a_key_lights_it_everywhere_and_the_readout_answers(show):
     )
     best = python.shown["characters"][added.index(max(added))]
     expect(readout).to_have_text(
-        f"Query 17, “d”, attends most to key 13, “k”: {decimals(max(weights))}. "
-        f"The head adds most to “{best}”: +{max(added):.2f}."
+        f"At 17, “d”, the head attends to {attended_to(weights, TEXT)}. "
+        f"It adds most to “{best}”: +{max(added):.2f}."
     )
-    key = figure.get_by_role("button", name="key 8,")
+    key = query(figure, 8)
     for point in (key.hover, key.focus):
         point()
         expect(readout).to_have_text(
-            f"Key 8, “k”, for query 17: score {decimals(scores[8])}, weight {decimals(weights[8])}."
+            f"At query 17, “k” at position 8 has the score {decimals(scores[8])} "
+            f"and the weight {decimals(weights[8])}."
         )
-        assert figure.evaluate(LIT) == [2, 1, 1, True, 19]
         figure.page.mouse.move(0, 0)
     key.press("ArrowLeft")
-    expect(readout).to_contain_text("Key 7, “d”")
-    query(figure, 5).check()
-    expect(readout).to_contain_text("Query 5, “f”, attends most to")
+    expect(readout).to_contain_text("“d” at position 7")
+    query(figure, 5).press("Enter")
+    expect(readout).to_contain_text("At 5, “f”, the head attends")
     key.hover()
-    expect(readout).to_have_text("Key 8, “k”, comes after query 5: hidden, its weight is 0.")
+    expect(readout).to_have_text(
+        "At query 5, “k” at position 8 is hidden, because it comes later: its weight is 0."
+    )
 
 
 def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
@@ -212,7 +193,7 @@ def test_blanks_and_capitals_are_read_and_stay_in_the_field(show):
         expect(get_status(figure)).to_be_empty()
         assert disagreements(figure, python) == []
         for position in (0, len(text) - 1):
-            query(figure, position).check()
+            query(figure, position).press("Enter")
         assert field(figure).input_value() == typed
         assert view.get("text") == [text]
     view.set(text="abc")
@@ -239,7 +220,7 @@ def test_the_grey_disappears_when_the_text_is_right_again(open_figures):
 
 def test_positions_beyond_those_of_training_are_marked(show):
     figure = show("long").figure
-    expect(get_status(figure)).to_have_text(
+    expect(figure.locator(".token-field > [role=status]")).to_have_text(
         "It was trained on 24 symbols at a time: positions from 24 on are new to it."
     )
     assert figure.locator(".unseen").count() == 8
@@ -253,7 +234,7 @@ def test_a_query_at_the_last_symbol_follows_what_is_typed(show):
     figure.page.keyboard.type("ab")
     python.set_state({"text": "abcab", "query": 4})
     assert disagreements(figure, python) == []
-    query(figure, 0).check()
+    query(figure, 0).press("Enter")
     field(figure).press("End")
     figure.page.keyboard.type("c")
     python.set_state({"text": "abcabc", "query": 0})

@@ -33,8 +33,8 @@ READ = """const read = (figure) => {
         bands: exposed('.stage > .spoken').join(' '),
         live: exposed('[role=status], [aria-live=polite]').join(' '),
         rows: all('.heat-rows button').map((e) => e.ariaLabel),
-        shown: Object.fromEntries(['.heads-count', '.mask-verdict', '.mask-empty', '.readout',
-            '.output .number', '[aria-label="Bytes read"] b', '.measure b', '.output-row bdi',
+        shown: Object.fromEntries(['p.answer', '.mask-verdict', '.mask-empty', '.readout',
+            '.output .number', '[aria-label="Bytes read"] b', '.measure b', '.queries bdi',
         ].map((selector) => [selector, all(selector).map((e) => e.textContent)])),
         tables,
     };
@@ -50,7 +50,7 @@ ACT = r"""const act = async (figure, action) => {
     send(figure, 'focusin');
     if (/Next/.test(action)) return all('.stepper button')[1].click();
     if (/^Remove/.test(action)) return all('[type=checkbox]')[0].click();
-    if (/^(Hide|Click)/.test(action)) return all('.column')[0].click();
+    if (/^(Hide|Click)/.test(action)) return all('.token-row + .token-row > .token')[0].click();
     if (/^(Choose|Run)/.test(action) && others.length) return others.at(-1).click();
     if (/^(Choose|Change)/.test(action)) {
         const select = all('select').filter((e) => e.checkVisibility()).at(-1);
@@ -169,13 +169,13 @@ ASKED = {
     "alignment": of_step,
     "attention": of_keys,
     "cost": lambda figure: figure["shown"]['[aria-label="Bytes read"] b'][-1].split(" + "),
-    "heads": lambda figure: figure["shown"][".heads-count"],
+    "heads": lambda figure: figure["shown"]["p.answer"],
     "mask": of_mask,
     "online": lambda figure: figure["shown"][".readout"],
     "pooling": lambda figure: figure["shown"][".output .number"],
     "position": lambda figure: [list(figure["tables"][0][-1][2].values())[-1]],
     "scaling": lambda figure: figure["shown"][".measure b"][6:8],
-    "translator": lambda figure: ["".join(figure["shown"][".output-row bdi"])],
+    "translator": lambda figure: ["".join(figure["shown"][".queries bdi"])],
 }
 
 

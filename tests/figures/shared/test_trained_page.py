@@ -196,8 +196,8 @@ def test_without_the_script_the_stored_picture_stays_until_it_can_be_loaded(
 
 def test_the_first_load_is_small_and_only_pages_with_the_figure_name_its_weights(kind, room, pages):
     figure = room.make()
-    field = f"{figure.kind}-field".encode()
-    [module] = [file for file in pages.modules if field in file.read_bytes()]
+    title = f"{room.make.__name__}: ".encode()  # in its table of messages
+    [module] = [file for file in pages.modules if title in file.read_bytes()]
     assert packed_size(module) < BUDGETS["kilobytes"]["first_load"][kind] * 1000
     assert "at-touch" not in pages.read("none")
     assert f'data-attnbook-late="{figure.name}"' in pages.read(kind)

@@ -122,7 +122,8 @@ MOTION = """figure => [...figure.querySelectorAll('*')].flatMap((e) => {
     const [long, what] = [style.transitionDuration, style.transitionProperty];
     if (style.animationName !== 'none') return [`${e.tagName} ${style.animationName}`];
     if (long.split(', ').every((each) => each === '0s')) return [];
-    const isBar = e.matches('.bar, :is(.bars, .total, .sum, .stack) :is(rect, polygon)');
+    const isBar = e.matches(
+        '.token-line, :is(.bars, .total, .sum, .stack) :is(rect, polygon)');
     const isFine = isBar && long.split(', ').every((each) => each === '0.15s');
     return isFine ? [] : [`${e.tagName} ${e.getAttribute('class')}: ${what} ${long}`];
 })"""

@@ -10,8 +10,8 @@ from playwright.sync_api import Locator
 
 from attnbook.figures import TranslatorFigure
 from attnbook.figures.translator.reading import Reading, certainty, objection, verdict
-from tests.figures.shared.page import reading
 from tests.figures.shared.trained import Room
+from tests.figures.tokens.page import KEYS, misdrawn, token_reading
 
 CLOSE = 1e-9  # both in double precision; the contract asks for 1e-5
 MONTH = [3, 4, 5, 6]
@@ -19,22 +19,20 @@ TEXT = "9. März 1987"
 HEBREW = "24 באפריל 2053"
 NO_DATE = "31. Februar 2023"
 LONG = "keskiviikkona 9. syyskuuta 1987 ja 10. maaliskuuta 2011"
-READ = reading("""
-    text: texts('.column bdi'),
-    output: texts('.output-row bdi').join(''),
-    before: texts('.output-row > :not(.row-names) .other:not(.same)').join(''),
+READ = token_reading(
+    """
+    text: texts(`${keys} bdi`),
+    output: texts('.queries button bdi').join(''),
+    before: texts('.queries .above').join(''),
     answer: figure.querySelector('.answer').textContent.trim(),
-    percents: texts('.output-row button .below').map(Number),
+    percents: texts('.queries .percent').map(parseFloat),
     probabilities: bodies()[1].flat(),
-    sentence: figure.querySelector('.readout > span').textContent,
-    chosen: where('.output-row button', (e) => e.getAttribute('aria-current') === 'step'),
-    hidden: where('.column', (e) => e.ariaPressed === 'true'),
-    pointed: where('.column', (e) => e.classList.contains('lit')),
-    bars: all('.bar').map((e) => Number(e.style.scale.split(' ').at(-1))),
+    hidden: where(`${keys} > .token`, (e) => e.ariaPressed === 'true'),
     numbers: bodies()[0].slice(0, -1),
     map: shaded(),
     mark: Number(figure.querySelector('.heat-focus').style.getPropertyValue('--at')),
-""")
+"""
+)
 
 
 def disagreements(figure: Locator, python: TranslatorFigure, tolerance: float = CLOSE) -> list[str]:
@@ -66,7 +64,6 @@ def differences(
         "probabilities": pytest.approx([*probabilities, math.prod(probabilities)], abs=tolerance),
         "chosen": [step],
         "hidden": hidden,
-        "bars": pytest.approx(weights, abs=6e-5 + tolerance),
         "numbers": [
             pytest.approx(pair, rel=tolerance, abs=tolerance)
             for pair in zip(truth.scores[step].tolist(), weights, strict=True)
@@ -75,7 +72,8 @@ def differences(
         "mark": step,
     }
     wrong = [name for name, value in expected.items() if found[name] != value]
-    part = f"“{expected['text'][peak]}” at {peak}: " if peak >= 0 else "its context is 0."
+    wrong += ["lines"] * misdrawn(found["lines"], found["leftOut"], weights)
+    part = f"“{expected['text'][peak]}” at {peak} (" if peak >= 0 else "its context is 0."
     for key in found["pointed"]:
         part = f"“{expected['text'][key]}” at position {key} "
         part += "is hidden: its weight is 0." if key in hidden else "has the score "
@@ -87,11 +85,11 @@ def field(figure: Locator) -> Locator:
 
 
 def get_status(figure: Locator) -> Locator:
-    return figure.locator(".translator-field [role=status]")
+    return figure.locator(".token-status [role=status]")
 
 
 def _hide(figure: Locator) -> dict[str, Any]:
-    figure.locator(".column").nth(3).click()
+    figure.locator(f"{KEYS} .token").nth(3).click()
     return {"hidden": [3]}
 
 
@@ -103,7 +101,7 @@ ROOM = Room(
     read=READ,
     rough=1e-3,
     typed="10 mai 2001",
-    characters=".column",
+    characters=f"{KEYS} .token",
     move=_hide,
     refused={
         "": "Type a date, as people write it.",

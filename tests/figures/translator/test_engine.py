@@ -79,7 +79,7 @@ ROWS = [
 ]
 
 
-NOTHING_LEFT = "with nothing left to attend to"
+NOTHING_LEFT = "nothing was left to attend to"
 STEP = {
     "text": "9 m",
     "output": "12",
@@ -87,8 +87,13 @@ STEP = {
     "probabilities": [0.9, 1],
 }
 STEPS = [
-    (STEP, 0, "Step 0 writes “1”, probability 0.900. Most weight is on “␣” at 1: 0.500."),
-    (STEP, 1, f"Step 1 writes “2”, probability above 0.999, {NOTHING_LEFT}: its context is 0."),
+    (
+        STEP,
+        0,
+        "Step 0: to write “1” (probability 0.900) it attended to "
+        "“␣” at 1 (50 %), “9” at 0 (25 %) and “m” at 2 (25 %).",
+    ),
+    (STEP, 1, f"Step 1: to write “2” (probability above 0.999) {NOTHING_LEFT}: its context is 0."),
     (STEP | {"output": "", "weights": []}, 0, "The model wrote nothing for this text."),
 ]
 HIDDEN = [3, 8]

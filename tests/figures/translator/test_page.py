@@ -11,6 +11,7 @@ from attnbook.figures.translator.reading import read
 from attnbook.models.translator.dates import LOCALES, make_dates
 from tests.figures.shared.page import slider
 from tests.figures.shared.trained import show_with_model
+from tests.figures.tokens.page import KEYS
 from tests.figures.translator.page import (
     HEBREW,
     MONTH,
@@ -43,7 +44,7 @@ def test_each_step_shows_where_the_model_attended(show):
     for key, step in (("Home", 0), ("ArrowRight", 1), ("End", 9)):
         slider(figure, "step").press(key)
         check(step)
-    button, rows = figure.locator(".output-row button").nth(4), figure.locator(".heat-picture")
+    button, rows = figure.locator(".queries button").nth(4), figure.locator(".heat-picture")
     button.click()
     check(4)
     rows.click(position={"x": 60, "y": rows.bounding_box()["height"] * 0.65})
@@ -83,7 +84,7 @@ def test_a_tap_hides_a_character_and_a_second_shows_it(show):
 
 def test_keys_hide_characters_and_changes_are_marked(show):
     view, figure, python = show()
-    figure.locator(".column").first.focus()
+    figure.locator(f"{KEYS} .token").first.focus()
     for hidden in MONTH:
         for _ in range(hidden - (python.hidden[-1] if python.hidden else 0)):
             figure.page.keyboard.press("ArrowRight")
@@ -94,7 +95,7 @@ def test_keys_hide_characters_and_changes_are_marked(show):
     verdict = "Without “März” it writes 1987-09-09 instead of 1987-03-09."
     expect(figure.locator(".verdict")).to_have_text(verdict)
     assert figure.evaluate(READ)["before"] == "1987-03-09"
-    changed = figure.locator(".output-row button.differs")
+    changed = figure.locator(".queries button.differs")
     expect(changed).to_have_accessible_name("step 6: “9”, probability 0.999, before: “3”")
     figure.get_by_role("button", name="show all").press("Enter")
     python.hidden = []
@@ -115,7 +116,7 @@ def test_an_example_can_be_chosen_and_typed_text_is_none(show):
     python.text = HEBREW
     assert disagreements(figure, python) == []
     expect(field(figure)).to_have_value(HEBREW)
-    order = figure.locator(".columns + .note")
+    order = figure.locator(".token-rows + .note")
     expect(order).to_contain_text("from right to left")
     field(figure).fill("5/1/2000")
     expect(choice).to_have_value("")
@@ -132,7 +133,7 @@ def test_a_new_text_hides_nothing_and_keeps_the_step(show):
     assert view.get("hidden") == [[]]
 
 
-TOPS = """figure => ['.stepper', '.output-row', '.columns', '.heat-picture', '.answer'].map(
+TOPS = """figure => ['.stepper', '.queries', '.token-rows', '.heat-picture', '.answer'].map(
     part => figure.querySelector(part).getBoundingClientRect().y
         - figure.getBoundingClientRect().y)"""
 
@@ -142,7 +143,7 @@ def test_nothing_moves_when_characters_are_hidden_or_the_text_is_wrong(show):
     before = figure.evaluate(TOPS)
     assert before == sorted(before)
     for position in MONTH:
-        figure.locator(".column").nth(position).click()
+        figure.locator(f"{KEYS} .token").nth(position).click()
         assert figure.evaluate(TOPS) == before
     for typed in ("!?%&", "", TEXT):
         field(figure).fill(typed)

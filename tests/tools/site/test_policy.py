@@ -69,7 +69,7 @@ def use_figures(tab, chapter, site):
         expect(task).to_contain_text("ZeroDivisionError")
     if chapter == MODEL:
         tab.locator("figure input[type=text]:visible").first.fill("abcabc")
-        expect(tab.locator("figure .heads-line label").first).to_be_visible()
+        expect(tab.locator("figure .token").first).to_be_visible()
 
 
 @pytest.mark.parametrize(

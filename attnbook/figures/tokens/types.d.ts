@@ -1,0 +1,126 @@
+// Types of rows of tokens, and of the adapter that each model has; nothing here reaches a page.
+import type { FigureTraits, Model, TrainedTraits } from "../shared/types";
+
+/** A token on the page, in pixels. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A line: its path, and how thick it is; an empty path is not drawn. */
+export interface Ribbon {
+  d: string;
+  thick: number;
+}
+
+/** A head, by its layer and its number there, both from 0. */
+export type HeadAt = [layer: number, head: number];
+
+/** What a head did, [query][key]. A row may end early: later keys are hidden. Both may be getters, so that only what is drawn is computed. */
+export interface Head {
+  scores: number[][];
+  weights: number[][];
+}
+
+/** A token, as its button shows it. */
+export interface Token {
+  text: string;
+  /** Of its button; without one, the token is no button. */
+  name?: string;
+  /** What is above it: null where there is no such row. */
+  above?: string | null;
+  below?: { text: string; className: string }[];
+  className?: string;
+}
+
+/** What an adapter gives: who attends to whom, and how to say it. */
+export interface Attention {
+  /** The tokens that can be attended to. */
+  source: Token[];
+  /** Those that attend; null if they are those of the source. */
+  target: Token[] | null;
+  /** By layer, then by head. */
+  heads: Head[][];
+  headAt: HeadAt;
+  query: number;
+  /** Such as "step 3", in sentences. */
+  queryName: string;
+  /** What the figure says of the query. */
+  sentence: string;
+  /** Keys that the reader has hidden. */
+  hidden?: number[];
+  /** What the slider of steps says after the step. */
+  details?: string;
+  /** Sums of weights in the table, before the total. */
+  inside?: { name: string; weight: number | string }[];
+}
+
+/** How a figure of tokens is built. */
+export interface TokenOptions {
+  onQuery: (query: number) => void;
+  /** Called by a click on a token of the source that is no query. */
+  onKey?: (key: number) => void;
+  /** Tokens in a row: on a page, on a phone. */
+  most: [wide: number, narrow: number];
+  /** What names the rows of tokens, for screen readers; tokens of a target are steps, with a slider and Play. */
+  names: { source: string; target?: string; above?: string };
+  /** What the lines are, and what else is drawn. */
+  legend?: string;
+  /** Below the legend. */
+  about?: Element[];
+  /** Drawn below the keys; they are none while the tokens have no size. */
+  marks?: { element: SVGElement; paint: (keys: Box[]) => void };
+  /** Below the tokens. */
+  note?: string;
+  mapNote?: string;
+  /** Drawn over the map. */
+  over?: Element[];
+  /** Between the tokens and the map. */
+  grid?: Element[];
+  /** Above what the figure says. */
+  answer?: Element[];
+  tables?: Element[];
+  /** Below the readout. */
+  more?: Element[];
+}
+
+/** A figure whose text the reader types, and whose model reads it in the page. */
+export interface TypedAdapter<Packed, Engine, Seen, Traits extends TypedTraits<Packed>> {
+  traits: string[];
+  /** Those that what is shown depends on; Python stores it with their values. */
+  inputs: (keyof Traits & string)[];
+  open: (packed: Packed) => Engine;
+  /** What Python stored, as if the page had computed it. */
+  stored: (shown: Traits["shown"]) => Seen;
+  compute: (engine: Engine, model: Model<Traits>) => Seen;
+  /** The text of what is shown. */
+  textOf: (seen: Seen) => string;
+  parts: (
+    model: Model<Traits>,
+    repaint: () => void,
+  ) => {
+    field: { element: Element; paint: (text: string, shown: string, warning: string, why: string) => boolean };
+    /** Grey while the text cannot be read. */
+    view: Element;
+    above?: Element[];
+    /** About a text that can be read. */
+    warning?: () => string;
+    paint: (seen: Seen) => void;
+  };
+}
+
+export interface TypedTraits<Packed> extends TrainedTraits<Packed>, FigureTraits {
+  text: string;
+  shown: object;
+}
+
+export interface FieldOptions {
+  label: string;
+  examples?: string[];
+  read: (typed: string) => string;
+  refusal: (typed: string) => string;
+  onInput: (text: string) => void;
+  repaint: () => void;
+}
