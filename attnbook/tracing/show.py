@@ -103,13 +103,16 @@ def _element(tag: str, *inside: str) -> str:
 def _body(title: str, rows: list[Row]) -> str:
     """Write the rows of one function, below its title."""
     head = f'<tr><th scope="rowgroup" colspan="3">{escape(title)}</th></tr>'
-    cells = [(row.kind, row.line, escape(row.code), escape(" ".join(row.result))) for row in rows]
+    # On a phone a call may break after its parenthesis, and no name does.
+    codes = [escape(row.code).replace("(", "(<wbr>") for row in rows]
+    results = [escape(" ".join(row.result)) for row in rows]
     return _element(
         "tbody",
         head,
         *(
-            f'<tr class="{kind}"><td>{line}</td><td><code>{code}</code></td><td>{result}</td></tr>'
-            for kind, line, code, result in cells
+            f'<tr class="{row.kind}"><td>{row.line}</td><td><code>{code}</code></td>'
+            f"<td>{result}</td></tr>"
+            for row, code, result in zip(rows, codes, results, strict=True)
         ),
     )
 

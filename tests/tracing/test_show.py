@@ -172,8 +172,8 @@ def test_the_page_has_a_row_for_each_step_and_marks_nothing_in_the_code():
         ("", "1", "x"),
         ("part", "2", "x &lt; 3"),
         ("", "2", "y = x[x &lt; 3]"),
-        ("part", "3", "torch.ones(7)"),
-        ("error", "3", "return y @ torch.ones(7)"),
+        ("part", "3", "torch.ones(<wbr>7)"),
+        ("error", "3", "return y @ torch.ones(<wbr>7)"),
     ]
     assert "<td>(&lt;i&gt;, 5)</td>" in page
     assert "RuntimeError: " in page

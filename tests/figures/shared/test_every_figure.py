@@ -192,7 +192,8 @@ SNAPSHOTS = r"""index => [...document.querySelectorAll('figure[data-attnbook-fig
     .filter((_, i) => (index ?? i) === i)
     .map(figure => [figure, ...figure.querySelectorAll('*')].map(e => [
         e.tagName,
-        ...[...e.attributes].filter(a => a.name !== 'checked' && (a.value || a.name !== 'class')
+        ...[...e.attributes].filter(a => a.name !== 'checked'
+                && (a.value || !/class|style/.test(a.name))
                 && !(e.closest('.token-lines') && 'dxy'.includes(a.name)))
             .map(a => `${a.name}=${a.value}`).sort(),
         [...e.childNodes].filter(node => node.nodeType === 3).map(node => node.data).join(''),

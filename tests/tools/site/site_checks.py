@@ -66,7 +66,8 @@ TORN = """() => {
     }
     for (const minus of document.querySelectorAll('main pre .o')) {
         const name = minus.textContent === '-' && minus.checkVisibility() && minus.nextSibling;
-        if (name?.nodeType === 1 && name.getClientRects()[0].top > minus.getClientRects()[0].bottom)
+        if (!name?.getClientRects || !/^\\w/.test(name.textContent)) continue;
+        if (name.getClientRects()[0].top > minus.getClientRects()[0].bottom)
             found.push(`the minus of ${name.textContent} ends a line`);
     }
     const wide = (selector) => [...document.querySelectorAll(selector)]

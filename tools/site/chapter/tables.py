@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 from tools.site.page_tree import change_body
 
-FITS, LETTERS = 3, 38  # columns, and letters of the longest words in them, that fit on a phone
+FITS, LETTERS = 3, 36  # columns, and letters of the longest words in them, that fit on a phone
 STACKED, COLUMN_NAME = "attnbook-stacked", "attnbook-column"  # classes that site.css styles
 TABLE = re.compile(r"<table .*?</table>", re.DOTALL)
 NAME = re.compile(r'(?<=<span class="pre">)[^<]+')
