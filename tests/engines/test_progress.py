@@ -263,6 +263,12 @@ CONTINUE = """() => {
 }"""
 
 
+READ_ON = """() => {
+    document.querySelector('#far-below > details').open = true;
+    document.querySelector('#far-below').scrollIntoView();
+}"""
+
+
 @pytest.mark.usefixtures("one_engine")
 def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, progress_url):
     start(reader, progress_url, FIRST)
@@ -270,7 +276,7 @@ def test_the_path_shows_what_is_done_and_where_the_reader_stopped(reader, progre
     assert reader.evaluate(CONTINUE) is None
     show(reader, progress_url, SECOND)
     reader.evaluate(CHOOSE, "four")
-    reader.evaluate("() => document.querySelector('#far-below').scrollIntoView()")
+    reader.evaluate(READ_ON)
     show(reader, progress_url, FIRST)
     assert reader.evaluate(ENTRIES) == ["First", "Second · 1 of 1 prediction · 0 of 1 task"]
     text, address = reader.evaluate(CONTINUE)
