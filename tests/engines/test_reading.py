@@ -40,9 +40,12 @@ FREE = """async () => {
 
 @pytest.fixture(scope="module")
 def chapter(engine, watched_url):
-    """One page, for all tests that leave it open."""
+    """One page, for all tests that leave it open, with its sections below the line open."""
     engine.open(watched_url + PAGE)
     assert until(engine, READY)
+    engine.evaluate(
+        "() => document.querySelectorAll('.attnbook-section').forEach(it => it.open = true)"
+    )
     return engine
 
 

@@ -10,8 +10,10 @@ SHEETS = [*ROOT.glob("attnbook/figures/*/*.css"), *ROOT.glob("tools/site/static/
 DECLARATION = re.compile(r"^\s+([a-z-]+):\s([^;{}]+?)(?: !important)?;$", re.MULTILINE)
 UNSUPPORTED = "pairs => pairs.filter(([name, value]) => !CSS.supports(name, value))"
 # Newer than Debian's WebKit: there a text that is too long for its field scrolls. Firefox fills
-# one column of the printed cheat sheet after the other; and what is set for a page is no property.
+# one column of the printed cheat sheet after the other; what is set for a page is no property; and
+# WebKit, which has no forced colours, needs no exception from them.
 NEWER = {("field-sizing", "content"), ("break-after", "column"), ("size", "landscape")}
+NEWER |= {("forced-color-adjust", "none")}
 # The value of a variable is not in the sheet.
 VARIABLE = "var("
 
