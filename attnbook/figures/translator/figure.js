@@ -73,6 +73,7 @@ function parts(model, repaint) {
     onKey: (position) => set({ hidden: toggled(model.get("hidden"), position) }),
     names: { source: SHARED.characters_of_text, target: SHARED.bands_output, above: TEXT.output_before },
     most: [28, 12],
+    legend: TEXT.legend,
     about: [showAll],
     note: SHARED.click_hides_character,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, written, sure, wrong)],
@@ -89,7 +90,7 @@ function parts(model, repaint) {
     put(showAll, { "aria-disabled": !reading.hidden.length });
     probabilities.paint(seen);
     const details = reading.probabilities.map((each) => fill(TEXT.step_probability, { probability: probable(each) }));
-    const below = reading.probabilities.map((each) => `${(100 * each).toFixed(0)} %`);
+    const below = reading.probabilities.map((each) => (100 * each).toFixed(0));
     view.paint({
       source: textTokens(reading.text, true),
       target: outputTokens(reading.output, { other: whole, otherName: TEXT.output_before, details, below }),

@@ -15,6 +15,7 @@
     return button;
   });
   let isWanted = false;
+  let isRemoved = false; // then the worker may still answer an earlier question
   status.setAttribute("role", "status");
   progress.setAttribute("aria-label", TEXT.keep_progress);
   progress.max = BYTES;
@@ -46,7 +47,7 @@
   }
 
   async function keep() {
-    isWanted = true;
+    [isWanted, isRemoved] = [true, false];
     show({ left: BYTES, isStoring: true });
     try {
       await serviceWorker.register(`${root}service_worker.js`);
@@ -66,7 +67,7 @@
   const stores = async () => (await caches.keys()).filter((name) => name.startsWith(PREFIX));
 
   async function remove() {
-    isWanted = false;
+    [isWanted, isRemoved] = [false, true];
     const { registration, all } = await workers();
     for (const worker of all) worker?.postMessage("stop");
     if (all.length) await registration?.unregister();
@@ -82,7 +83,7 @@
     else if ((await stores()).length) show({ left: BYTES, failed: "lost" });
   }
 
-  channel.addEventListener("message", ({ data }) => show(data));
+  channel.addEventListener("message", ({ data }) => isRemoved || show(data));
   fold?.append(status, progress, keepButton, removeButton);
   show({});
   showStored().catch(() => {}); // where the browser refuses to store, nothing is stored
