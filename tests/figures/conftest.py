@@ -12,6 +12,7 @@ from attnbook.figures.shared.base import Figure
 from tests.figures.attention.cases import traits
 from tests.figures.shared.page import FRAMES, View, harness, open_figure
 from tests.tools.site.site_checks import WIDE
+from tools.site.figures.gallery import gallery
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,14 @@ def open_figures(browser, serve, tmp_path_factory):
             assert record.complaints == []
 
     return go
+
+
+@pytest.fixture(scope="session")
+def book_gallery(site, tmp_path_factory):
+    """The address of a page with all figures of the book."""
+    page = tmp_path_factory.mktemp("gallery") / "gallery.html"
+    page.write_text(gallery(site, []), "utf-8")
+    return page.as_uri()
 
 
 @pytest.fixture(scope="module")

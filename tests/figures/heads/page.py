@@ -139,13 +139,6 @@ ROOM = Room(
         "untrained": {"step": STEPS[0], "removed": [(1, 0), (1, 1)]},
         "long": {"text": LONG, "focus": (0, 0)},
         "one symbol": {"text": "p"},
-        "of the chapter": {
-            "text": "pmhgbeohgbeohgbe",
-            "focus": (0, 0),
-            "action": "Click on each of the four heads: which one attends to the symbol just "
-            "before the query?",
-            "caption": "A trained model reads a line and guesses each next symbol.",
-        },
         "one layer": {"name": "copying-one-layer", "text": "abcabcabc", "focus": (0, 1)},
     },
 )

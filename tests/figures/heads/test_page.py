@@ -28,7 +28,6 @@ from tests.figures.heads.page import (
 from tests.figures.shared.trained import show_with_model
 from tests.figures.tokens.page import attended_to
 from tests.tools.site.site_checks import NARROW
-from tools import BUDGETS
 from tools.models.decoders import lines
 
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
@@ -36,7 +35,7 @@ HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return show_with_model(stage, ROOM, "long", "one symbol", "of the chapter")
+    return show_with_model(stage, ROOM, "long", "one symbol")
 
 
 def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
@@ -142,14 +141,6 @@ def test_few_symbols_do_not_make_a_huge_picture(show):
         field(figure).fill(text)
         height = figure.locator(".heat-picture").bounding_box()["height"]
         assert height == pytest.approx(17.6 * len(text), abs=1)
-
-
-def test_on_a_phone_it_is_lower_than_the_screen_whatever_is_removed(show):
-    figure = show("of the chapter", NARROW).figure
-    for removed in (True, False):
-        for layer, head in [[0, 0], [0, 1]]:
-            remove_box(figure, layer, head).set_checked(removed)
-            assert figure.bounding_box()["height"] <= BUDGETS["figure"]["height"]
 
 
 def test_the_readout_is_about_the_query_and_then_about_the_key_that_is_pointed_at(show):

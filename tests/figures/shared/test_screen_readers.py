@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.figures.shared.page import open_in_book
-from tools.site.figures.gallery import gallery
 
 MOST_LISTED, MOST_ANNOUNCED = 24, 6  # keys: in a band, after a change
 NUMBER = re.compile(r" (-?\d[\d.]*(?:e-?\d+)?)(?=, |\.(?: |$))")
@@ -94,11 +93,9 @@ RUN = f"""async (kinds) => {{ {READ} {ACT}
 
 
 @pytest.fixture(scope="module")
-def figures(browser, site, tmp_path_factory) -> dict[str, list[dict[str, Any]]]:
+def figures(browser, book_gallery) -> dict[str, list[dict[str, Any]]]:
     """Each figure of the book, before and after what its action asks for."""
-    page = tmp_path_factory.mktemp("readers") / "gallery.html"
-    page.write_text(gallery(site, []), "utf-8")
-    with open_in_book(browser, page.as_uri()) as (tab, _, _):
+    with open_in_book(browser, book_gallery) as (tab, _, _):
         return dict(tab.evaluate(RUN, [*ASKED]))
 
 

@@ -18,7 +18,6 @@ from tests.figures.shared.collisions import IN_ALL_STATES
 from tests.figures.shared.page import FRAMES, TOO_WIDE, harness, open_figure, open_in_book
 from tests.figures.shared.test_every_figure import EXAMPLES
 from tools import BUDGETS
-from tools.site.figures.gallery import gallery
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
 MOST_HIGH, MOST_GAP = BUDGETS["figure"]["height"], BUDGETS["figure"]["gap"]
@@ -234,13 +233,6 @@ EACH = f"""async () => {{
 }}"""
 
 
-@pytest.fixture(scope="module")
-def book_gallery(site, tmp_path_factory):
-    page = tmp_path_factory.mktemp("gallery") / "gallery.html"
-    page.write_text(gallery(site, []), "utf-8")
-    return page.as_uri()
-
-
 def test_on_a_phone_each_figure_of_the_book_is_lower_than_the_screen(browser, book_gallery):
     with open_in_book(browser, book_gallery, PHONE) as (tab, figures, _):
         assert figures.count() > 50
@@ -254,7 +246,6 @@ def test_nothing_overlaps_or_is_cut_off_in_any_figure_of_the_book(browser, book_
         assert tab.evaluate(EACH) == {}
 
 
-@pytest.mark.parametrize("width", [PHONE, WIDE])
-def test_nothing_overlaps_or_is_cut_off_in_a_figure_of_any_kind(every, width):
+def test_nothing_overlaps_or_is_cut_off_in_a_figure_of_any_kind(every):
     for name in FIGURES:
-        assert every.figure(name, width).evaluate(IN_ALL_STATES) == [], name
+        assert every.figure(name, WIDE).evaluate(IN_ALL_STATES) == [], name

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tools import ROOT
 from tools.site.assets.styles import (
     BUNDLE,
     STYLES,
@@ -103,3 +104,8 @@ def test_a_rule_for_a_name_in_a_page_or_in_a_script_stays_and_one_in_text_goes(r
     for number in range(len(USED), len(USED) + len(UNUSED)):
         assert f"n{number}" not in remaining
         assert f"order:{number}}}" not in remaining
+
+
+def test_no_state_that_purgecss_drops_is_within_is():
+    sheet = (ROOT / "tools" / "site" / "static" / "site.css").read_text("utf-8")
+    assert re.findall(r":is\([^()]*:(?:hover|focus).*", sheet) == []
