@@ -33,15 +33,12 @@
   function linkTo({ page: address, anchor, title, pageTitle, kind }, words) {
     const link = element("a", "", title === pageTitle ? title : `${pageTitle} > ${title}`);
     link.href = `${root}${address}${kind === "page" ? "" : `#${anchor}`}`;
-    const remember = () => {
-      try {
-        localStorage.setItem("found words", JSON.stringify({ address: link.href, words }));
-      } catch {
-        // Where nothing can be stored, nothing is marked.
-      }
+    // In the address, and not in a storage: pages opened from a folder may not see at once what another stored.
+    const addWords = () => {
+      link.search = `${new URLSearchParams({ found: words.join(" ") })}`;
     };
-    link.addEventListener("click", remember);
-    link.addEventListener("auxclick", remember);
+    link.addEventListener("click", addWords);
+    link.addEventListener("auxclick", addWords);
     return link;
   }
 

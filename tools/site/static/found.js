@@ -1,7 +1,6 @@
 // The words of a search, marked where its hit leads: whole words, and not within figures and formulas,
 // which would not survive that.
 {
-  const KEY = "found words"; // results.js stores them
   const LETTER = "[\\p{L}\\p{N}_]";
   const LEFT_OUT = "figure, .katex, svg, script, style, button, select, textarea, .headerlink, [data-attnbook-view]";
 
@@ -27,18 +26,13 @@
     }
   }
 
-  /** What was searched, once, if it led here; nothing where the browser stores nothing. @returns {string[]} */
-  function takeWords() {
-    try {
-      const { address, words } = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-      localStorage.removeItem(KEY);
-      return address === location.href ? words : [];
-    } catch {
-      return [];
-    }
+  // What was searched, once: results.js adds it to the address.
+  const address = new URL(location.href);
+  const words = (address.searchParams.get("found") ?? "").split(" ").filter(Boolean);
+  if (words.length) {
+    address.searchParams.delete("found");
+    history.replaceState(history.state, "", address);
   }
-
-  const words = takeWords();
   // Of an object of the API, its entry.
   const place = document.getElementById(decodeURIComponent(location.hash.slice(1)))?.closest("dl.py, article section");
   const opened = place ?? document.querySelector("article");
