@@ -128,5 +128,33 @@
   document.head.append(Object.assign(document.createElement("style"), { textContent: css.join("\n") }));
   /** @type {NodeListOf<HTMLElement>} */
   const views = document.querySelectorAll("[data-attnbook-view]");
-  views.forEach((view) => mount(view));
+  /** Whether all sections are hidden: folds.js will close them. */
+  const areHidden = () => document.documentElement.dataset.deeper === "closed";
+
+  /** @param {HTMLElement} view */
+  const isFolded = (view) =>
+    view.closest("details:not([open])") ?? (areHidden() && view.closest("details.attnbook-section"));
+
+  // Folded figures start when they are unfolded, or one by one when a reader is there and the browser is idle.
+  const folded = new Set([...views].filter(isFolded));
+  for (const view of views) if (!folded.has(view)) mount(view);
+
+  /** @param {HTMLElement | undefined} view */
+  async function mountFolded(view) {
+    if (view && folded.delete(view)) await mount(view);
+  }
+
+  /** @param {Node} fold */
+  function mountWithin(fold) {
+    for (const view of folded) if (fold.contains(view)) mountFolded(view);
+  }
+
+  const mountOpened = (/** @type {Event} */ { target }) =>
+    target instanceof HTMLDetailsElement && target.open && !areHidden() && mountWithin(target);
+  addEventListener("toggle", mountOpened, true);
+  addEventListener("beforeprint", () => mountWithin(document));
+  addEventListener("attnbook-reader", async () => {
+    const idle = () => new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done));
+    for (const view of folded) await idle().then(() => mountFolded(view));
+  });
 })();

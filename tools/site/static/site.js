@@ -134,6 +134,7 @@ async function load(scripts) {
 
 async function startLateScripts() {
   for (const sign of SIGNS) removeEventListener(sign, startLateScripts);
+  dispatchEvent(new Event("attnbook-reader"));
   // The theme scrolls the sidebar to where it was; fonts may have moved it since the page was loaded.
   if (sidebar) sessionStorage.setItem(SIDEBAR_TOP, `${sidebar.scrollTop}`);
   /** @type {HTMLScriptElement[]} */

@@ -7,6 +7,7 @@ import re
 from contextlib import contextmanager
 
 import pytest
+from nbformat import v4
 from playwright.sync_api import expect
 
 from tests.tools.site.live_pages import Book, book, cell, figure, page, printed, view
@@ -98,6 +99,18 @@ def whole(tmp_path_factory) -> Book:
         "failing": page_of(*(figure(_esm=module) for module, _ in FAILING), figure()),
         "in turn": page_of(*(figure(size, _esm=IN_TURN) for size in range(5))),
         "noting": page_of(*noted),
+        "folded": page(
+            v4.new_markdown_cell(
+                "<script>document.documentElement.dataset.deeper = location.hash.slice(1)</script>"
+                "<details class='attnbook-section' open><summary>More</summary>"
+            ),
+            cell(view("m0", "StandIn: size 0")),
+            v4.new_markdown_cell("<details><summary>An answer</summary>"),
+            cell(view("m1", "StandIn: size 1")),
+            v4.new_markdown_cell("</details></details>"),
+            cell(view("m2", "StandIn: size 2")),
+            models={f"m{i}": figure(i) for i in range(3)},
+        ),
     }
     live_book = book(tmp_path_factory.mktemp("live"), **pages).build()
     assert live_book.warnings == ""
@@ -198,6 +211,28 @@ def test_no_task_draws_two_figures_and_a_printer_does_not_wait(browser, show, ho
     tab.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert numbers(tab) == ["3", "5"]
     context.close()
+
+
+@pytest.mark.parametrize(("deeper", "first"), [("closed", "2"), ("open", "02")])
+def test_a_folded_figure_starts_when_it_is_unfolded_or_a_reader_is_there(
+    browser, home, deeper, first
+):
+    set_all = """state => {
+        delete document.documentElement.dataset.deeper;
+        document.querySelectorAll('details').forEach(fold => { fold.open = state });
+    }"""
+    for act, later in [
+        (f"({set_all})(false)", first),
+        (f"({set_all})(false); ({set_all})(true)", "012"),
+        ("dispatchEvent(new Event('attnbook-reader'))", "012"),
+    ]:
+        tab = browser.new_page()
+        tab.goto(f"{home}folded.html#{deeper}")
+        expect(tab.locator("output")).to_have_text([*first])
+        tab.evaluate(act)
+        tab.evaluate("new Promise(done => setTimeout(done))")
+        expect(tab.locator("output")).to_have_text([*later])
+        tab.close()
 
 
 def test_without_javascript_the_numbers_are_shown(show):
