@@ -27,9 +27,12 @@ def read(pages, name):
 
 
 def times(html):
-    """The numbers that scripts read below a title, and the text there."""
-    (found,) = re.findall(r'</h1>\s*<p class="attnbook-minutes" (.*?)>(.*?)</p>', html, re.DOTALL)
-    return [int(number) for number in re.findall(r'"(\d+)"', found[0])], found[1]
+    """The minutes of core, deeper half and practice, and the line of the menu that names them."""
+    ((core, shown),) = re.findall(r'class="attnbook-minutes" data-core="(\d+)">(.*?)<', html)
+    (line,) = re.findall(r"<li>((?:Core|Reading) .*?)</li>", html)
+    minutes = [int(number) for number in re.findall(r"\d+", line)]
+    assert (int(core), shown) == (minutes[0], line.split(" · ")[0])
+    return minutes, line
 
 
 # Minutes
@@ -70,7 +73,7 @@ def test_each_chapter_shows_its_minutes_and_so_does_each_section_below_the_divid
     }
 
 
-def test_the_sidebar_shows_what_a_title_line_begins_with(pages):
+def test_the_sidebar_shows_the_minutes_of_the_header(pages):
     names = {
         "Divided": "divided",
         "Last": "last",
