@@ -100,7 +100,6 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         accessibility.drop_lists_of_arguments,
         THEME,  # begins the list of buttons, and adds what makes the sidebar
         publishing.add_colab_button,
-        minutes.show_in_sidebar,
         accessibility.name_toggles,
     ],
     ("build-finished", "app", "error"): [

@@ -10,7 +10,7 @@ from tools import BUDGETS
 
 LIMITS = BUDGETS["opening"]
 CHAPTER = "chapters/masked-softmax.html"
-# Of a chapter that begins with a figure: what stands above it, and where it is.
+# Of a chapter that begins with a figure: what is above it, and at which height it begins.
 OPENING = """() => {
     const [title, view, next] = ['h1', '.attnbook-view', 'h2']
         .map(selector => document.querySelector(`article ${selector}`));
@@ -24,7 +24,7 @@ OPENING = """() => {
         words: range.toString().match(/\\S*[\\p{L}\\p{N}]\\S*/gu).length,
         questions: range.cloneContents().querySelectorAll('strong').length,
         top: view.getBoundingClientRect().top,
-        height: view.getBoundingClientRect().height,
+        drawing: Math.max(...[...view.querySelectorAll('svg')].map(e => e.clientHeight)),
         rows: new Set(shown.map(e => Math.round((e.offsetTop + e.offsetHeight / 2) / 9))).size,
         beyond: Math.max(document.documentElement.scrollWidth, header.scrollWidth) - innerWidth,
     };
@@ -47,6 +47,7 @@ def test_each_chapter_opens_with_one_row_a_question_and_its_figure(browser, home
         if wide["words"] > LIMITS["words"]
         or wide["questions"] == 0
         or wide["top"] > LIMITS["top"]
+        or wide["drawing"] > LIMITS["drawing"]
         or phone["top"] > LIMITS["phone_top"]
         or any(view["rows"] != 1 or view["beyond"] > 0 for view in (wide, phone))
     }

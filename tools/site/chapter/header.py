@@ -17,7 +17,11 @@ def describe_page(app: Sphinx, page: str, context: dict[str, Any]) -> None:
     root, parts = root_of(app), parts_of(app.env, page)
     of_book = table_of_contents.parts(root).items()
     _, *path = table_of_contents.short_path(root)
-    context["header_texts"] = TEXT
+    context["texts"] = {
+        "menu": TEXT("page_menu"),
+        "answers": TEXT("show_all_answers"),
+        "full_screen": TEXT("full_screen"),
+    }
     context["part"] = next((name for name, pages in of_book if page in pages), "")
     if page in path:
         context["station"] = TEXT("station", number=path.index(page) + 1, count=len(path))

@@ -25,7 +25,6 @@ from tools.site.figures.live import VIEW
 from tools.site.page_tree import (
     Divider,
     bold_start,
-    change_sidebar,
     first_section,
     has_changed,
     nb_elements,
@@ -56,7 +55,6 @@ NUMBER = re.compile(r"\d+\.")
 PRACTICE = "practice"  # the id of a section
 KEY = "attnbook_parts"  # among what myst-nb remembers of a page
 SHOWN = "attnbook_shown"  # what the environment remembers of the last build
-ENTRY = re.compile(r'href="([^"]*)">(.*?)</a>', re.DOTALL)  # of the sidebar
 
 Amounts = Counter[str]
 
@@ -285,25 +283,3 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if each
     }
     return sorted(env.found_docs) if has_changed(env, SHOWN, now) else []
-
-
-def sidebar_minutes(app: Sphinx, page: str) -> dict[str, str]:
-    """By the address of each chapter as a page's sidebar has it, the time of its core."""
-    times = {}
-    for name in app.env.found_docs:
-        parts = parts_of(app.env, name)
-        if parts and parts.is_chapter:
-            address = "#" if name == page else app.builder.get_relative_uri(page, name)
-            times[address] = core_time(parts)
-    return times
-
-
-def show_in_sidebar(app: Sphinx, page: str, context: dict[str, Any]) -> None:
-    """Let the theme's sidebar name the time of each core."""
-    times = sidebar_minutes(app, page)
-
-    def with_minutes(entry: re.Match[str]) -> str:
-        time = times.get(entry[1])
-        return f'href="{entry[1]}">{entry[2]} <small>{time}</small></a>' if time else entry[0]
-
-    change_sidebar(context, lambda html: ENTRY.sub(with_minutes, html))

@@ -4,31 +4,30 @@
   const menu = document.querySelector(".attnbook-menu");
 
   addEventListener("click", ({ target }) => {
-    if (menu?.open && target instanceof Node && !menu.firstElementChild?.contains(target)) menu.open = false;
+    if (menu?.open && target instanceof Element && (!menu.contains(target) || target.closest(".attnbook-full-screen")))
+      menu.open = false;
   });
   menu?.addEventListener("keydown", ({ key }) => {
     if (key !== "Escape" || !menu.open) return;
     menu.open = false;
     menu.querySelector("summary")?.focus();
   });
-  menu?.addEventListener("focusout", ({ relatedTarget }) => {
-    if (relatedTarget instanceof Node && !menu.contains(relatedTarget)) menu.open = false;
-  });
 
   const MARGIN = 24; // pixels around a figure in full screen
-  /** How much of an element's height is in sight. @param {Element} element */
+
+  /** How much of an element's height is in sight; negative for none. @param {Element} element */
   function heightInSight(element) {
-    const { top, bottom } = element.getBoundingClientRect();
-    return Math.min(bottom, innerHeight) - Math.max(top, 0);
+    const { top, bottom, height } = element.getBoundingClientRect();
+    return height ? Math.min(bottom, innerHeight) - Math.max(top, 0) : Number.NEGATIVE_INFINITY;
   }
 
   /** Show the figure in view in full screen, as large as it fits. */
   async function showFullScreen() {
-    /** @type {HTMLElement[]} */
-    const views = [...document.querySelectorAll(".attnbook-view")];
-    const view = views.filter((each) => each.checkVisibility()).sort((a, b) => heightInSight(b) - heightInSight(a))[0];
+    /** @type {NodeListOf<HTMLElement>} */
+    const views = document.querySelectorAll(".attnbook-view");
+    const [view] = [...views].sort((a, b) => heightInSight(b) - heightInSight(a));
     const figure = view?.firstElementChild;
-    if (!(figure instanceof HTMLElement)) return;
+    if (!figure) return;
     const { width, height } = figure.getBoundingClientRect();
     await view.requestFullscreen();
     const room = Math.min((innerWidth - 2 * MARGIN) / width, (innerHeight - 2 * MARGIN) / height);
@@ -38,7 +37,8 @@
 
   document.querySelector(".attnbook-full-screen")?.addEventListener("click", showFullScreen);
   addEventListener("keydown", ({ key, target, ctrlKey, metaKey, altKey }) => {
-    const isField = target instanceof Element && target.closest("input:not([type=range]), textarea, select, [contenteditable]");
+    const isField =
+      target instanceof Element && target.closest("input:not([type=range]), textarea, select, [contenteditable]");
     if (key.toLowerCase() !== "f" || isField || ctrlKey || metaKey || altKey) return;
     if (document.fullscreenElement) document.exitFullscreen();
     else showFullScreen();
