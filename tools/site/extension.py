@@ -18,6 +18,7 @@ from tools.site.chapter import (
     deeper,
     execution,
     formulas,
+    header,
     lines,
     minutes,
     path,
@@ -88,6 +89,7 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         descriptions.add_description,
         page_files.choose_files,  # by what is on the page: terms.js only where a link has a meaning
         path.name_page,
+        header.describe_page,  # before the theme, which leaves out what is empty by then
         sharing.introduce,
         sharing.fill_lost_page,
         redirects.redirect_sections,
@@ -98,7 +100,6 @@ EVENTS: dict[tuple[str, ...], list[Listener | str]] = {
         accessibility.drop_lists_of_arguments,
         THEME,  # begins the list of buttons, and adds what makes the sidebar
         publishing.add_colab_button,
-        minutes.show_in_sidebar,
         accessibility.name_toggles,
     ],
     ("build-finished", "app", "error"): [
@@ -158,7 +159,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("explained", api_entries.explained_role)
     app.add_node(Divider, html=(deeper.write_divider, None))
     app.add_node(deeper.Fold, html=(deeper.open_fold, deeper.close_fold))
-    app.add_node(minutes.PageHtml, html=(minutes.write_html, None))
     app.add_node(path.ChapterList)
     app.add_html_math_renderer(
         "katex", (formulas.visit_inline, None), (formulas.visit_display, None)

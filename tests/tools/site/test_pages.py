@@ -252,6 +252,7 @@ def test_paper_is_light_with_hidden_answers_open_and_no_other(browser, home):
         page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert page.evaluate(state) == before
         assert page.evaluate(shut) > 5
+        page.locator(".attnbook-menu > summary").click()
         page.get_by_role("button", name="Show all answers").click()
         page.emulate_media(media="print")
         assert page.evaluate(shut) == 0

@@ -13,7 +13,6 @@ from tests.tools.site.publish.test_publishing import check_pages_without_address
 from tests.tools.site.published_book import TITLE
 from tests.tools.site.site_checks import JUDGED, WIDE, axe_findings, change_view, open_page
 
-MINUTES = '</h1>\n<p class="attnbook-minutes" data-core="3"></p>'
 HIDE = """state => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state });
     document.dispatchEvent(new Event('visibilitychange'));
@@ -32,7 +31,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("progress") / "html"
     shutil.copytree(progress_book.build_site(tmp_path_factory), folder)
     second = folder / "chapters" / "second.html"
-    timed = second.read_text("utf-8").replace("</h1>", MINUTES, 1)
+    timed = re.sub(r'data-core="\d+"', 'data-core="3"', second.read_text("utf-8"))
     second.with_stem("timed").write_text(timed, "utf-8")
     return folder
 

@@ -35,7 +35,7 @@ MOUNTED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
 
 
 def test_the_section_whose_heading_is_the_last_above_the_line_is_marked(browser, home):
-    with open_page(browser, f"{home}chapters/self-attention.html") as (tab, record):
+    with open_page(browser, f"{home}chapters/self-attention.html", 1600) as (tab, record):
         tab.locator("nav.page-toc a.nav-link").first.click()
         tab.wait_for_function("document.querySelector('nav.page-toc a.active')")
         stops, mistakes = tab.evaluate(MISTAKES)

@@ -38,6 +38,7 @@ LOADED = (
             "your_progress.js",
             "site.js",
             "folds.js",
+            "header.js",
             "place.js",
             "terms.js",
             "table_of_contents.js",

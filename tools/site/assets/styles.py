@@ -33,6 +33,9 @@ ADDRESS = re.compile(r"""url\((["']?)(?!["']?data:|#)([^"')]+)\1\)""")
 # class of the element they change, so a browser computes the style of the whole page again whenever
 # an element is added. No legend of the book floats; site.css has the other rule, with a class.
 COSTLY = re.compile(r"(?:legend ?\+ ?\*|div\.code-block-caption ?\+ ?div) ?\{[^}]*\}")
+# From this width on the theme shows the contents of a page next to it. Here a figure of 940 pixels
+# must fit between them and the sidebar.
+BREAKPOINT = re.compile(r"(?<=-width:)(1200|1199)(?=(?:\.98)?px)")
 SOURCE_MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
 
 
@@ -51,6 +54,8 @@ def read_style(path: Path, static: Path) -> str:
 
     text = SOURCE_MAP.sub("", ADDRESS.sub(move_address, path.read_text("utf-8")))
     text = IMPORT.sub(lambda found: read_style(path.parent / found[1], static), text)
+    if path.name != "site.css":
+        text = BREAKPOINT.sub(lambda found: f"{int(found[1]) + 340}", text)
     return COSTLY.sub("", text)
 
 

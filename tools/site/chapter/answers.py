@@ -15,7 +15,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx_design.shared import create_component, is_component
+from sphinx_design.shared import create_component
 
 from tools import BUDGETS
 from tools.book.cells import PREDICT, Answer, answers, cell_of, list_unanswered
@@ -24,10 +24,6 @@ from tools.site import TEXT
 from tools.site.page_tree import cells, nb_elements, start_of_question, tags_of
 
 CARD = "attnbook-card"
-SWITCH = (
-    '<p class="attnbook-all-answers">'
-    f'<button type="button" aria-pressed="false">{TEXT("show_all_answers")}</button></p>'
-)
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +88,7 @@ def hide_questions_code(tree: nodes.document) -> None:
 
 
 def fold_answers(app: Sphinx, tree: nodes.document) -> None:
-    """Fold the answers of a page that was just read, and add the button for all folds."""
+    """Fold the answers of a page that was just read."""
     page = app.env.docname
     path = Path(app.env.doc2path(page))
     if path.suffix == ".ipynb":
@@ -107,8 +103,3 @@ def fold_answers(app: Sphinx, tree: nodes.document) -> None:
             if not fold_answer(tree, answer):
                 start = answer.cells.start
                 logger.warning("the answer from cell %s on has a heading", start, location=page)
-    if any(is_component(container, "dropdown") for container in tree.findall(nodes.container)):
-        heading = next(iter(tree.findall(nodes.title)))
-        heading.parent.insert(
-            heading.parent.index(heading) + 1, nodes.raw("", SWITCH, format="html")
-        )

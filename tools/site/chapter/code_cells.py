@@ -1,4 +1,4 @@
-"""Code cells as a page shows them: set-up is collapsed, and a cell to write has no verdict."""
+"""Code cells as a page shows them: set-up is in a fold, and a cell to write has no verdict."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ OPENING = f'<details class="attnbook-setup"><summary>{TEXT("show_setup")}</summa
 
 
 def collapse_source(cell: nodes.Element) -> None:
-    """Collapse a cell's code; its outputs stay in view."""
+    """Collapse a cell's code, below its outputs, which stay in view."""
     for source in nb_elements(cell, "cell_code_source"):
         start, end = (nodes.raw("", html, format="html") for html in (OPENING, "</details>"))
-        at = cell.index(source)
-        cell[at : at + 1] = [start, source, end]
+        cell.remove(source)
+        cell += [start, source, end]
 
 
 def show_tagged(tree: nodes.document) -> None:

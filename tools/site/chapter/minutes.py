@@ -18,7 +18,6 @@ from docutils import nodes
 from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-from sphinx.writers.html5 import HTML5Translator
 
 from tools.book.cells import PREDICT, SETUP
 from tools.site import TEXT
@@ -26,7 +25,6 @@ from tools.site.figures.live import VIEW
 from tools.site.page_tree import (
     Divider,
     bold_start,
-    change_sidebar,
     first_section,
     has_changed,
     nb_elements,
@@ -57,7 +55,6 @@ NUMBER = re.compile(r"\d+\.")
 PRACTICE = "practice"  # the id of a section
 KEY = "attnbook_parts"  # among what myst-nb remembers of a page
 SHOWN = "attnbook_shown"  # what the environment remembers of the last build
-ENTRY = re.compile(r'href="([^"]*)">(.*?)</a>', re.DOTALL)  # of the sidebar
 
 Amounts = Counter[str]
 
@@ -89,10 +86,6 @@ class Parts:
     def times(self) -> tuple[int, int, int]:
         """Minutes of core, deeper half and practice."""
         return minutes(self.core), minutes(self.deeper), minutes(self.practice)
-
-
-class PageHtml(nodes.General, nodes.Element):  # type: ignore[misc]  # docutils has no types
-    """HTML for the page only: it is neither in the search index nor in copies of the chapter."""
 
 
 def words(text: str) -> int:
@@ -237,14 +230,13 @@ def core_time(parts: Parts) -> str:
     return TEXT("core_minutes" if parts.divided else "reading_minutes", minutes=time)
 
 
-def top_line(parts: Parts) -> PageHtml:
-    """The line below a chapter's title."""
-    core, deeper, practice = parts.times
+def times_in_words(parts: Parts) -> str:
+    """How long the core, the deeper half and the practice take."""
+    _, deeper, practice = parts.times
     texts = [core_time(parts)]
     texts += [TEXT("deeper_minutes", minutes=deeper)] if deeper else []
     texts += [TEXT("practice_minutes", minutes=practice)] if practice else []
-    data = f'data-core="{core}" data-deeper="{deeper}" data-practice="{practice}"'
-    return PageHtml(html=f'<p class="attnbook-minutes" {data}>{" · ".join(texts)}</p>')
+    return " · ".join(texts)
 
 
 def is_notebook(env: BuildEnvironment, page: str) -> bool:
@@ -269,7 +261,7 @@ def parts_of(env: BuildEnvironment, page: str) -> Parts | None:
 
 
 def count_page(app: Sphinx, tree: nodes.document) -> None:
-    """Count a page that was just read, and write a chapter's minutes below its title."""
+    """Count a page that was just read."""
     page = app.env.docname
     section = first_section(tree)
     figures = figures_of(app.env, page)
@@ -278,8 +270,6 @@ def count_page(app: Sphinx, tree: nodes.document) -> None:
     parts = count(section, figures)
     parts.practiced &= is_notebook(app.env, page)
     NbMetadataCollector.set_doc_data(app.env, page, KEY, parts)
-    if parts.is_chapter:
-        section.insert(1, top_line(parts))
 
 
 def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -293,31 +283,3 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if each
     }
     return sorted(env.found_docs) if has_changed(env, SHOWN, now) else []
-
-
-def sidebar_minutes(app: Sphinx, page: str) -> dict[str, str]:
-    """By the address of each chapter as a page's sidebar has it, the time of its core."""
-    times = {}
-    for name in app.env.found_docs:
-        parts = parts_of(app.env, name)
-        if parts and parts.is_chapter:
-            address = "#" if name == page else app.builder.get_relative_uri(page, name)
-            times[address] = core_time(parts)
-    return times
-
-
-def show_in_sidebar(app: Sphinx, page: str, context: dict[str, Any]) -> None:
-    """Let the theme's sidebar name the time of each core."""
-    times = sidebar_minutes(app, page)
-
-    def with_minutes(entry: re.Match[str]) -> str:
-        time = times.get(entry[1])
-        return f'href="{entry[1]}">{entry[2]} <small>{time}</small></a>' if time else entry[0]
-
-    change_sidebar(context, lambda html: ENTRY.sub(with_minutes, html))
-
-
-def write_html(translator: HTML5Translator, node: PageHtml) -> None:
-    """Write what the page shows."""
-    translator.body.append(node["html"])
-    raise nodes.SkipNode

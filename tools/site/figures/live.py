@@ -37,6 +37,8 @@ STATE = "ipywidgets_state"  # myst-nb's name for the state among a page's script
 LATE = "live_late"  # likewise: the scripts that its figures may ask for
 # Traits that ipywidgets adds to every widget, and no figure reads.
 PLUMBING = ("layout", "tabbable", "tooltip")
+# Figures that gain from more room than the text has.
+WIDE = ("alignment", "attention", "cost", "heads", "mask", "position", "tokens", "translator")
 STILL = ("static_text", "still_html")  # what is on the page already
 
 logger = logging.getLogger(__name__)
@@ -115,7 +117,8 @@ def placeholder(name: str, text: str, html: str = "", item: str = "", kind: str 
     still = html or f'<pre class="attnbook-static">{escape(text)}</pre>'
     attributes = {"data-attnbook-view": name, items.ATTRIBUTE: item, "data-attnbook-kind": kind}
     written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items() if value)
-    return f'<div class="attnbook-view"{written}>{still}</div>'
+    classes = "attnbook-view attnbook-wide" if kind in WIDE else "attnbook-view"
+    return f'<div class="{classes}"{written}>{still}</div>'
 
 
 def is_tagged(cell: nodes.Element) -> bool:

@@ -1,4 +1,4 @@
-"""What a page says of where it comes from, a button to its copies, and the address to share.
+"""What a page says of where it comes from, a link to its copy, and the address to share.
 
 Without the address of a repository there is no button, and without that of the site nothing that
 needs it (`sharing`).
@@ -23,14 +23,6 @@ CARDS = "_static/cards"
 WIDTH, HEIGHT = 1200, 630  # pixels of a card; what the networks that show cards ask for
 LOST = "404"  # the page that a server shows in place of one that is not there
 SITEMAP, ROBOTS = "sitemap.xml", "robots.txt"
-BUTTON = {
-    "type": "link",
-    "text": "Colab",
-    "tooltip": TEXT("run_in_colab"),
-    "icon": "fas fa-play",
-    "label": "colab-button",
-    "classes": "d-inline-flex align-items-center gap-1 fs-6",
-}
 SHARED = re.compile(
     r'<link rel="canonical"[^>]*>|<meta (?:property="og:|name="(?:description|twitter:))[^>]*>'
 )
@@ -65,10 +57,11 @@ def describe_origin(app: Sphinx, config: Config) -> None:
 
 
 def add_colab_button(app: Sphinx, page: str, context: dict[str, Any]) -> None:
-    """Add a button to a notebook's page that opens its Colab copy."""
+    """Add a link to the menu of a notebook's page that opens its Colab copy."""
     address = colab_copy(app, page)
     if address and context.get("page_source_suffix") == ".ipynb":
-        context["header_buttons"].insert(0, BUTTON | {"url": address})
+        button = {"type": "link", "url": address, "tooltip": TEXT("run_in_colab")}
+        context["header_buttons"].insert(0, button)
 
 
 def shared_tags(html: str) -> str:

@@ -42,7 +42,6 @@ SKIPPED |= {
     "tag_answer",
     "attnbook-divider",
     "attnbook-shapes",
-    "attnbook-minutes",
     "attnbook-section-minutes",
 }
 # What a glossary entry ends with: links alone.

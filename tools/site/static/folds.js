@@ -82,7 +82,7 @@ addEventListener("click", ({ target }) => {
   if (link instanceof HTMLAnchorElement) openFor(link.hash);
 });
 
-for (const button of document.querySelectorAll(".attnbook-all-answers button")) {
+for (const button of document.querySelectorAll(".attnbook-all-answers")) {
   button.addEventListener("click", () => {
     const open = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(open));

@@ -13,13 +13,13 @@ from tools import BUDGETS
 from tools.site.assets.styles import BUNDLE
 
 CHAPTER = "chapters/self-attention.html"
-BUTTONS = ":is(.primary-toggle, .secondary-toggle, .search-button, .dropdown-toggle):visible"
+BUTTONS = ":is(.primary-toggle, .secondary-toggle, .search-button, .attnbook-menu summary):visible"
 CLOSED = "details:not([open]) :is(pre, .cell_output > .output)"
 # Those of sections that are far away are measured once these have a layout.
 NOT_MEASURED = """[...document.querySelectorAll('details[open] :is(pre, .cell_output > .output)')]
     .filter(each => each.checkVisibility({contentVisibilityAuto: true}))
     .filter(each => !each.hasAttribute('tabindex'))"""
-OPENED = "dialog[open], .dropdown-menu.show"
+OPENED = "dialog[open], .attnbook-menu[open]"
 
 
 def test_the_style_sheet_is_light_and_no_dialog_and_no_menu_lacks_a_rule(browser, site, home):

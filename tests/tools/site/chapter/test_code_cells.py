@@ -36,14 +36,14 @@ def pages(tmp_path_factory):
     return built_book
 
 
-def test_set_up_is_collapsed_and_its_output_is_not(pages):
+def test_set_up_is_collapsed_below_its_output_which_is_not(pages):
     html = BeautifulSoup(pages.read(), "html.parser")
     (fold,) = html.find_all("details")
     assert not fold.has_attr("open")
     assert fold.summary.get_text() == "Show the set-up"
     assert "draw()" in fold.get_text()
     assert "drawn" not in fold.get_text()
-    assert "drawn" in html.get_text()
+    assert "drawn" in fold.find_previous(class_="cell_output").get_text()
 
 
 def test_each_section_says_once_where_to_run_its_code_and_no_search_finds_a_verdict(pages):
