@@ -1,4 +1,4 @@
-// Lines from a token to those that it attends to: pure geometry in pixels. Nothing here touches the page.
+// Lines from a query to the keys that it attends to: pure geometry in pixels. Nothing here touches the page.
 /** @import { Box, Ribbon } from "./types" */
 
 const [FULL, THIN] = [14, 1]; // px: as thick as a weight of 1, and of almost nothing
@@ -19,7 +19,7 @@ export function drawnKeys(weights) {
 }
 
 /** The rows that boxes stand in, from the top down. @param {Box[]} boxes */
-function rowsOf(boxes) {
+function rowsOfBoxes(boxes) {
   /** @type {(Box & {boxes: Box[]})[]} */
   const rows = [];
   for (const box of [...boxes].sort((a, b) => a.top - b.top)) {
@@ -85,7 +85,7 @@ function overTokens(x, toX, y, limit, thick) {
  * @returns {Ribbon[]} for each key
  */
 export function ribbons(from, keys, others, weights, width) {
-  const rows = rowsOf([...keys, ...others]);
+  const rows = rowsOfBoxes([...keys, ...others]);
   const rowOf = (/** @type {Box} */ box) => rows.findIndex(({ boxes }) => boxes.includes(box));
   const [start, x, room] = [rowOf(from), middleOf(from), from.right - from.left - 2];
   const spaceAbove = rows.map((row, i) => row.top - (rows[i - 1]?.bottom ?? 0));
