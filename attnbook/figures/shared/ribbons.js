@@ -5,6 +5,9 @@ const [FULL, THIN] = [14, 1]; // px: as thick as a weight of 1, and of almost no
 const [LEAST, MOST_LEFT] = [0.01, 0.05]; // a line that is left out is thinner, and all of them together are, too
 const CLEAR = 2; // px between a line and a token that it passes
 
+/** In pixels. @param {number} weight */
+export const thickness = (weight) => Number((THIN + (FULL - THIN) * weight).toFixed(2));
+
 /** Which weights are drawn: the largest ones, until what is left is next to nothing. @param {number[]} weights */
 export function drawnKeys(weights) {
   const isDrawn = weights.map((weight) => weight > 0);
@@ -100,7 +103,7 @@ export function ribbons(from, keys, others, weights, width) {
     ...gaps.slice(first + 1, last).map((row) => Math.max(...row.map(([left, right]) => right - left))),
   );
   const { isDrawn } = drawnKeys(weights);
-  const lines = ends.map((end, i) => ({ ...end, i, thick: Math.min(full, THIN + (FULL - THIN) * weights[i]) }));
+  const lines = ends.map((end, i) => ({ ...end, i, thick: Math.min(full, thickness(weights[i])) }));
   // Side by side at the token that attends, in an order in which they cross least.
   const order = (/** @type {typeof lines[0]} */ { row, toX }) => (row === start ? -toX : toX);
   const visibleLines = lines.filter(({ i }) => isDrawn[i]).sort((a, b) => order(a) - order(b));
