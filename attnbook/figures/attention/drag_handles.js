@@ -1,4 +1,4 @@
-// Drag handles: the reader moves the tips of arrows, or the scores themselves.
+// Drag handles: the reader moves vectors in a plane, or the scores themselves.
 /** @import { Model, Point } from "../shared/types" */
 /** @import { Traits, WeightsRow } from "./types" */
 import { button, short, slider } from "../shared/controls.js";
@@ -137,7 +137,7 @@ export function dragPlane(model, example) {
     };
     makeDraggable(marks[i], plane, { reach, step }, tipNow, move);
     const letters = axes.length ? axes : ["x", "y"];
-    return pair(vector, letters, !i && axes.length > 0, { min: -reach, max: reach, step }, (axis, value) =>
+    return pair(vector, letters, !i, { min: -reach, max: reach, step }, (axis, value) =>
       move(/** @type {Point} */ (tipNow().with(axis, value))),
     );
   });

@@ -111,7 +111,7 @@ function exampleBlock(model, example, own, onPoint) {
   const several = model.get("example_labels").length > 1;
   const reads = make("span");
   const title = make("div", { class: "title" }, make("b", { text: name }), document.createTextNode(" "), reads);
-  const arrows = model.get("moves").what === "vectors" ? dragPlane(model, example) : null;
+  const plane = model.get("moves").what === "vectors" ? dragPlane(model, example) : null;
   const stages = stageBands(model, example, onPoint);
   const output = outputSums(keys.length, size);
   const answer = readout();
@@ -120,14 +120,14 @@ function exampleBlock(model, example, own, onPoint) {
   const className = [
     "example",
     ...(queries.length > MOST_NAMED ? ["crowded"] : []),
-    ...(arrows || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["beside"] : []),
+    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["beside"] : []),
   ].join(" ");
   const element = make(
     "div",
     { class: className, role: "group", "aria-label": name },
     ...(several ? [title] : []),
     ...(map ? [map.element] : []),
-    ...(arrows ? [arrows.element] : []),
+    ...(plane ? [plane.element] : []),
     results,
   );
   /** @type {QueryRow} */
@@ -146,7 +146,7 @@ function exampleBlock(model, example, own, onPoint) {
     const read = keyExampleOf(model, example);
     const source = model.get("example_labels")[read];
     put(reads, { text: read === example ? "" : fill(TEXT.keys_and_values_of, { example: source }) });
-    arrows?.paint(row);
+    plane?.paint(row);
     stages.paint(row, all, query, queryName(model, example, query), names);
     output.paint(row);
     paintAnswer(pointed);
@@ -158,7 +158,7 @@ function exampleBlock(model, example, own, onPoint) {
     name,
     element,
     table: table.element,
-    sliders: arrows?.sliders,
+    sliders: plane?.sliders,
     keys: stages.keys,
     paint,
     paintAnswer,
@@ -211,8 +211,8 @@ function drawFigure(context) {
     .get("scores")
     .map((_, example) => exampleBlock(model, example, ownRow, (key) => pointer.point(key)));
   const controls = [temperatureControl(model), ...(model.get("key_heads") ? [keyHeadsControl(model)] : [])];
-  const arrows = blocks.flatMap(({ sliders }) => (sliders ? [{ name: "arrows", element: sliders }] : []));
-  const { first, more } = arrangeControls(model.get("action"), [...arrows, ...controls]);
+  const vectors = blocks.flatMap(({ sliders }) => (sliders ? [{ name: "vectors", element: sliders }] : []));
+  const { first, more } = arrangeControls(model.get("action"), [...vectors, ...controls]);
   more.forEach((details) => {
     details.firstElementChild?.replaceChildren(TEXT.more);
     details.toggleAttribute("open", model.get("more"));

@@ -107,7 +107,7 @@ export function planeDrawing(labels, reach, axes, name) {
   // The first keys are on top.
   const picture = make(
     "svg:svg",
-    { viewBox: "-50 -50 100 100", class: "arrows" },
+    { viewBox: "-50 -50 100 100", class: "drawing" },
     cross,
     ...lines,
     ...dots.toReversed(),

@@ -168,7 +168,7 @@ function poolingStage(keys, size) {
 
 /**
  * The scale of the scores as they are now. On a scale that follows every change, dragging would be
- * invisible: the scale of drag handles stays, and that of dragged arrows only grows.
+ * invisible: the scale of drag handles stays, and that of dragged vectors only grows.
  * @param {Model<Traits>} model @param {number} example
  * @returns {(rows: number[][], query: number) => Ends}
  */

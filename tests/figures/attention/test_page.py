@@ -128,7 +128,7 @@ def test_each_query_has_a_named_slider_and_a_move_is_saved_for_python(show):
         assert slider.input_value() == str(view.state["valid_lens"][0][query])
         assert f"{name} = " in figure.locator(".axis .stage-name").inner_text()
     view.reset()
-    figure.get_by_text("More controls").click()
+    figure.locator(".more-controls summary").click()
     saves = view.saves()
     length_slider(figure).press("ArrowLeft")
     temperature.press("Home")
@@ -152,7 +152,7 @@ def test_the_focus_moves_to_another_query_in_this_figure_only(show):
     for (how, move), query in zip(moves.items(), (1, 0, 1), strict=True):
         move(query)
         assert [e["query"] for e in read(figure)["examples"]] == [query, query], how
-        assert f"query {query}" in figure.locator(".heat-query").first.inner_text()
+        assert f"query {query}" in figure.locator(".query-name").first.inner_text()
         assert disagreements(figure, state) == []
     assert tab.locator("input[type=radio]:checked").count() == checked
     row = figure.locator(".heat-rows label").nth(1)
@@ -180,9 +180,9 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     position = {"x": (edges[1] + edges[2]) / 2 - top["x"], "y": 9}
     bars.hover(position=position)
     assert readout.inner_text() == expected
-    # Its bars, numbers, name, share and value; its column; its part of the sum; its numbers.
-    bands = ["rect", "SPAN", "BUTTON", "rect", "SPAN", "rect", "rect", "SPAN"]
-    lit = ["heatmap BDI", *(f"bands {part}" for part in bands), "output rect", "data-tables TR"]
+    # Its column; line, name, bars, numbers, share, value, line; its part of the sum; its numbers.
+    bands = "path BUTTON rect SPAN rect SPAN rect rect SPAN path rect".split()
+    lit = ["heatmap BDI", *(f"results {part}" for part in bands), "data-tables TR"]
     assert figure.evaluate(LIT) == lit
     assert figure.locator(".lit").first.inner_text() == "two"
     assert figure.locator(".heat-column").is_visible()
@@ -239,13 +239,13 @@ def test_every_text_about_an_example_has_its_name(show):
         assert figure.get_by_role("group", name=name, exact=True).count() == 1
         assert section.get_attribute("aria-label") == name
         assert section.locator(".title").inner_text() == name
-        assert section.locator(".heat-query").inner_text() == "query 0"
+        assert section.locator(".query-name").inner_text() == "query 0"
         assert "example" not in section.text_content()
     captions = figure.locator("caption").all_text_contents()
     assert captions == [f"{name}, query 0" for name in HEADS]
 
 
-TOTAL = "[aria-label=Weighting] .stage-name > span"
+TOTAL = "[aria-label=Weighting] .stage-name > span:not(:empty)"
 HEIGHTS = """section => [...section.querySelectorAll('.bars')[1].querySelectorAll('rect')]
     .map(bar => Number(bar.getAttribute('height')))"""
 
