@@ -37,6 +37,10 @@ def show(stage):
     case = Case(DotProductAttention(), torch.ones(1, 1, 2), keys, keys, torch.tensor([12]))
     figures["twelve keys"] = case.figure()
     figures["named examples"] = CASES["additive"]().figure(example_labels=HEADS)
+    action = "Choose a query: which key gets the most weight?"
+    figures["with more"] = CASES["planar"]().figure(more=True, action=action)
+    figures["in a plane"] = CASES["planar"]().figure(movable="vectors", action=action)
+    figures["scores"] = CASES["function"]().figure(movable="scores", action=action)
     return stage(figures)
 
 
@@ -288,6 +292,47 @@ def test_numbers_without_room_are_hidden(show):
     figure.locator(".more-controls summary").click()
     figure.get_by_label("temperature", exact=True).press("Home")  # longer numbers, as 2.3e-6
     expect(weights).to_be_hidden()
+
+
+LINES = """figure => [...figure.querySelectorAll('.axis .curve')].map(line => [
+    Number(line.getAttribute('stroke-width')),
+    line.hasAttribute('d') ? line.getPointAtLength(line.getTotalLength()).x
+        / line.ownerSVGElement.viewBox.baseVal.width : null,
+])"""
+
+
+def test_a_line_to_each_key_is_as_thick_as_its_weight_and_thin_ones_are_counted(show):
+    view = show("planar")
+    weights = CASES["planar"]().figure().attention_weights[0, 0].tolist()
+    for key, (weight, (thick, end)) in enumerate(
+        zip(weights, view.figure.evaluate(LINES), strict=True)
+    ):
+        assert thick == pytest.approx(1 + 13 * weight, abs=0.01)
+        assert end * len(weights) == pytest.approx(key + 0.5)
+    view.set(query=2)  # an empty row
+    assert view.figure.evaluate(LINES) == [[0, None]] * len(weights)
+    many = show("most_keys").figure
+    drawn = [end for _, end in many.evaluate(LINES) if end is not None]
+    assert many.locator(".axis small").inner_text() == f"{200 - len(drawn)} thin lines are not drawn"
+
+
+def test_secondary_marks_are_seen_after_more_or_from_the_start(show):
+    marks = ".secondary, .weight-scale"
+    for name, more in (("planar", False), ("with more", True)):
+        figure = show(name).figure
+        seen = [mark.is_visible() for mark in figure.locator(marks).all()]
+        assert seen.count(True) == (len(seen) - 1 if more else 0)  # no line is left out
+        figure.locator(".more-controls summary").press("Enter")
+        expect(figure.locator(".total")).to_be_visible(visible=not more)
+
+
+@pytest.mark.parametrize("column", [688, 940])
+def test_one_example_is_low_enough_for_a_laptop(show, column):
+    for name in ("planar", "in a plane", "with more", "most_keys", "scores", "function"):
+        tab, figure, *_ = show(name)
+        tab.evaluate("width => document.querySelector('main').style.maxWidth = width", f"{column}px")
+        assert figure.bounding_box()["height"] <= (650 if name == "with more" else 520), name
+        tab.evaluate("document.querySelector('main').style.maxWidth = ''")
 
 
 FIGURES = "figure[data-attnbook-figure=attention]"
