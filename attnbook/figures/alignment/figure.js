@@ -1,6 +1,5 @@
 // The alignment figure: a translation, and where the model attended before each of its characters.
-/** @import { Ends, RenderContext, FigureTraits } from "../shared/types" */
-/** @import { Box } from "../tokens/types" */
+/** @import { Box, Ends, RenderContext, FigureTraits } from "../shared/types" */
 /** @import { Translated } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 import { selectBox } from "../shared/controls.js";

@@ -1,12 +1,13 @@
-// Drag handles: the reader moves the tips of arrows, or the scores themselves.
+// Drag handles: the reader moves vectors in a plane, or the scores themselves.
 /** @import { Model, Point } from "../shared/types" */
-/** @import { Traits } from "./types" */
+/** @import { Traits, WeightsRow } from "./types" */
 import { button, short, slider } from "../shared/controls.js";
-import { make } from "../shared/elements.js";
+import { make, put } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
-import { arrowsOn, BEYOND } from "./arrows.js";
 import TEXT from "./messages.json" with { type: "json" };
+import { BEYOND, planeDrawing } from "./plane.js";
 
 /**
  * Set one row of a trait.
@@ -27,7 +28,7 @@ export function draggedTraits(model) {
 
 /** A button that restores the first values of an example. @param {Model<Traits>} model @param {number} example */
 function restoreButton(model, example) {
-  const text = model.get("moves").what === "scores" ? TEXT.restore_scores : TEXT.restore_arrows;
+  const text = model.get("moves").what === "scores" ? TEXT.restore_scores : TEXT.restore_vectors;
   const restore = () => {
     for (const [name, start] of draggedTraits(model)) {
       const all = model.get(/** @type {"scores"} */ (name)).with(example, start[example]);
@@ -54,11 +55,18 @@ export function scoreHandles(model, example) {
   return { element, restore: restoreButton(model, example), paint };
 }
 
-/** Two sliders for a vector. @param {string} name @param {{min: number, max: number, step: number}} range @param {(axis: number, value: number) => void} onMove */
-function pair(name, range, onMove) {
-  const controls = ["x", "y"].map((letter, axis) =>
-    slider(fill(TEXT.component_of, { axis: letter, vector: name }), range, (value) => onMove(axis, value)),
-  );
+/**
+ * Two sliders for a vector.
+ * @param {string} name @param {string[]} axes @param {boolean} isShort whether a reader sees whose they are
+ * @param {{min: number, max: number, step: number}} range
+ * @param {(axis: number, value: number) => void} onMove
+ */
+function pair(name, axes, isShort, range, onMove) {
+  const controls = axes.map((axis, i) => {
+    const control = slider(fill(TEXT.component_of, { axis, vector: name }), range, (value) => onMove(i, value));
+    if (isShort) put(/** @type {Element} */ (control.label.firstElementChild), { text: `${axis} = ` });
+    return control;
+  });
   const parts = controls.map(({ label, input }) => make("div", {}, label, input));
   /** @param {Point} vector */
   const paint = (vector) => controls.forEach(({ set }, i) => set(vector[i], short(vector[i])));
@@ -72,13 +80,13 @@ function vectorText(name, vector) {
 }
 
 /**
- * A drag handle on the tip of an arrow.
- * @param {HTMLElement} plane @param {{reach: number, step: number}} range @param {() => Point} tipNow
- * @param {(to: Point) => void} onMove
+ * A drag handle on a vector.
+ * @param {HTMLElement} element @param {HTMLElement} plane @param {{reach: number, step: number}} range
+ * @param {() => Point} tipNow @param {(to: Point) => void} onMove
  */
-function dragHandle(plane, { reach, step }, tipNow, onMove) {
-  const element = make("b", { class: "drag-handle" });
+function makeDraggable(element, plane, { reach, step }, tipNow, onMove) {
   const edge = reach * BEYOND;
+  element.classList.add("drag-handle");
   /** @type {Point} */
   let offset = [0, 0]; // from the pointer to the tip
   /** @param {PointerEvent} event @returns {Point} */
@@ -104,55 +112,63 @@ function dragHandle(plane, { reach, step }, tipNow, onMove) {
     });
     onMove(/** @type {Point} */ (to));
   });
-  /** @param {Point} tip */
-  const paint = ([x, y]) => {
-    element.style.left = `${50 + (50 * x) / edge}%`;
-    element.style.top = `${50 - (50 * y) / edge}%`;
-  };
-  return { element, paint };
 }
 
-/** The query and the keys as arrows with tips to drag, and as sliders. @param {Model<Traits>} model @param {number} example */
+/** The query in focus and the keys of an example, in a plane and as sliders. @param {Model<Traits>} model @param {number} example */
 export function dragPlane(model, example) {
   const { reach, step, why } = model.get("moves");
-  const labels = model.get("key_labels");
-  const [plane, drawing] = ["plane", "drawing"].map((name) => make("div", { class: name, "aria-hidden": true }));
+  const [labels, queries, axes] = ["key_labels", "query_labels", "axis_labels"].map((name) =>
+    model.get(/** @type {"key_labels"} */ (name)),
+  );
+  const name = queries.length > 1 || queries[0] === fill(SHARED.query, { number: 0 }) ? TEXT.query_mark : queries[0];
+  const drawing = planeDrawing(labels, reach, axes, name);
+  const plane = make("div", { class: "plane", "aria-hidden": true }, ...drawing.elements);
   const vectors = () => [model.get("query_vectors")[example][model.get("query")], ...model.get("key_vectors")[example]];
-  const controls = (why ? [] : [TEXT.the_query, ...labels]).map((name, i) => {
+  const marks = [
+    make("b", { class: "query-mark", text: name }),
+    ...labels.map((_, key) => make("b", { class: "key-mark", "data-key": key })),
+  ];
+  const controls = (why ? [] : [TEXT.the_query, ...labels]).map((vector, i) => {
     const tipNow = () => vectors()[i];
     /** @param {Point} to */
     const move = (to) => {
       const [trait, index] = i ? ["key_vectors", i - 1] : ["query_vectors", model.get("query")];
       setRow(model, /** @type {"key_vectors"} */ (trait), example, /** @type {number} */ (index), to);
     };
-    const sliders = pair(name, { min: -reach, max: reach, step }, (axis, value) =>
+    makeDraggable(marks[i], plane, { reach, step }, tipNow, move);
+    const letters = axes.length ? axes : ["x", "y"];
+    return pair(vector, letters, !i, { min: -reach, max: reach, step }, (axis, value) =>
       move(/** @type {Point} */ (tipNow().with(axis, value))),
     );
-    return { sliders, handle: dragHandle(plane, { reach, step }, tipNow, move) };
   });
-  // Of equal vectors, the reader drags the one whose arrow is on top: the query, then the first key.
-  plane.append(drawing, ...controls.map(({ handle }) => handle.element).reverse());
-  const note = make("p", { class: "note", text: `${TEXT.plane_legend} ${why ?? TEXT.drag_a_tip}` });
-  const numbers = make("p", { class: "note vectors" });
+  // Of equal vectors, the reader drags the one on top: the query, then the first key.
+  plane.append(...marks.toReversed());
+  const note = make("p", { class: why ? "note" : "note secondary", text: why ?? TEXT.drag_a_key });
+  const numbers = make("p", { class: "note vectors secondary" });
   const restore = why ? [] : [restoreButton(model, example)];
-  const paint = () => {
+  /** @param {WeightsRow} row */
+  const paint = (row) => {
     const [query, ...keys] = vectors();
-    drawing.replaceChildren(...arrowsOn(query, keys, reach, labels));
-    controls.forEach(({ sliders, handle }, i) => {
-      sliders.paint(i ? keys[i - 1] : query);
-      handle.paint(i ? keys[i - 1] : query);
+    drawing.paint(query, keys, row);
+    [query, ...keys].forEach(([x, y], i) => {
+      controls[i]?.paint([x, y]);
+      const [left, top] = [50 + (50 * x) / (reach * BEYOND), 50 - (50 * y) / (reach * BEYOND)];
+      put(marks[i], { style: `left: ${left}%; top: ${top}%` });
     });
-    const texts = [query, ...keys].map((vector, i) => vectorText(i ? labels[i - 1] : "q", vector));
+    const texts = [query, ...keys].map((vector, i) => vectorText(i ? labels[i - 1] : name, vector));
     numbers.replaceChildren(...texts.flatMap((text, i) => (i ? ["; ", ...text] : text)));
   };
-  const element = make(
+  const [first, ...others] = controls.map((control) => control.element);
+  const sliders = make(
     "div",
-    { class: "movable-arrows" },
-    plane,
-    make("div", { class: "notes" }, note, numbers, ...restore),
+    {
+      class: "pairs",
+      role: "group",
+      "aria-label": fill(TEXT.vectors_of, { example: model.get("example_labels")[example] }),
+    },
+    ...others,
+    ...restore,
   );
-  const name = model.get("example_labels")[example];
-  const sliders = make("div", { class: "pairs", role: "group", "aria-label": fill(TEXT.arrows_of, { example: name }) });
-  sliders.append(...controls.map((control) => control.sliders.element));
+  const element = make("div", { class: "movable" }, plane, ...(first ? [first] : []), note, numbers);
   return { element, sliders: why ? undefined : sliders, paint };
 }

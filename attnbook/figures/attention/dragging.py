@@ -96,7 +96,7 @@ def drag_settings(
     settings = {"what": movable, **reach_and_step([queries, keys])}
     rule = rule_of(layer)
     if rule is None or not _agrees(score_by(rule, *vectors.values()), scores):
-        return settings | {"why": TEXT("arrows_stay")}
+        return settings | {"why": TEXT("vectors_stay")}
     return settings | {"start": vectors, "rule": rule}
 
 

@@ -17,7 +17,9 @@ import { keyExampleOf, lengthOf, scoresOf } from "./formulas.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { numberTable, outputSums, queryMap } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
-import { arrowPlot, stageBands } from "./stages.js";
+import { stageBands } from "./stages.js";
+
+const MOST_BESIDE = 8; // queries and keys: a map of them is next to the stages, where there is room
 
 // Pure functions of the model's traits.
 
@@ -109,20 +111,24 @@ function exampleBlock(model, example, own, onPoint) {
   const several = model.get("example_labels").length > 1;
   const reads = make("span");
   const title = make("div", { class: "title" }, make("b", { text: name }), document.createTextNode(" "), reads);
-  const arrows = model.get("moves").what === "vectors" ? dragPlane(model, example) : null;
+  const plane = model.get("moves").what === "vectors" ? dragPlane(model, example) : null;
   const stages = stageBands(model, example, onPoint);
   const output = outputSums(keys.length, size);
   const answer = readout();
-  const table = numberTable(keys.length, size);
-  const plot = map ? arrowPlot(model, example) : null; // on a phone, with the numbers
-  const results = [stages, output, answer].map((part) => part.element);
-  const className = queries.length > MOST_NAMED ? "example crowded" : "example";
+  const table = numberTable(keys.length, size, model.get("value_labels"));
+  const results = make("div", { class: "results" }, ...[stages, output, answer].map((part) => part.element));
+  const className = [
+    "example",
+    ...(queries.length > MOST_NAMED ? ["crowded"] : []),
+    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["beside"] : []),
+  ].join(" ");
   const element = make(
     "div",
     { class: className, role: "group", "aria-label": name },
     ...(several ? [title] : []),
     ...(map ? [map.element] : []),
-    ...(arrows ? [arrows.element, make("div", { class: "results" }, ...results)] : results),
+    ...(plane ? [plane.element] : []),
+    results,
   );
   /** @type {QueryRow} */
   let row;
@@ -136,24 +142,23 @@ function exampleBlock(model, example, own, onPoint) {
     const all = queries.map((_, q) => weightsOf(model, example, q, own(example, q)));
     row = rowOf(model, example, query, own(example, query), all[query]);
     names = keyNames(row, keys, hidden);
-    map?.paint(all, query, queryName(model, example, query));
+    map?.paint(all, query);
     const read = keyExampleOf(model, example);
     const source = model.get("example_labels")[read];
     put(reads, { text: read === example ? "" : fill(TEXT.keys_and_values_of, { example: source }) });
-    arrows?.paint();
-    stages.paint(row, all, query, names);
+    plane?.paint(row);
+    stages.paint(row, all, query, queryName(model, example, query), names);
     output.paint(row);
     paintAnswer(pointed);
     const numbers = describeRow(row, names, model.get("action"));
     answer.add(several ? `${name}: ${numbers}` : numbers);
-    plot?.paint(query);
     table.paint(row, names, fill(TEXT.table_caption, { example: name, query: queries[query] }));
   };
   return {
     name,
     element,
-    tables: [table, ...(plot ? [plot] : [])].map((part) => part.element),
-    sliders: arrows?.sliders,
+    table: table.element,
+    sliders: plane?.sliders,
     keys: stages.keys,
     paint,
     paintAnswer,
@@ -206,9 +211,13 @@ function drawFigure(context) {
     .get("scores")
     .map((_, example) => exampleBlock(model, example, ownRow, (key) => pointer.point(key)));
   const controls = [temperatureControl(model), ...(model.get("key_heads") ? [keyHeadsControl(model)] : [])];
-  const arrows = blocks.flatMap(({ sliders }) => (sliders ? [{ name: "arrows", element: sliders }] : []));
-  const { first, more } = arrangeControls(model.get("action"), [...arrows, ...controls]);
-  const tables = foldedTables(blocks.flatMap(({ tables }) => tables));
+  const vectors = blocks.flatMap(({ sliders }) => (sliders ? [{ name: "vectors", element: sliders }] : []));
+  const { first, more } = arrangeControls(model.get("action"), [...vectors, ...controls]);
+  more.forEach((details) => {
+    details.firstElementChild?.replaceChildren(TEXT.more);
+    details.toggleAttribute("open", model.get("more"));
+  });
+  const tables = foldedTables(blocks.map(({ table }) => table));
   const whole = make(
     "div",
     { class: "whole" },

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 TEXT = Messages(__file__)
 CPU = torch.device("cpu")
 MOST_EXAMPLES = 8
-MOST_ARROWS = 8  # keys, each in a colour of its own
-MOST_LONGER = 10  # times as long as the shortest arrow may the longest be
 MOST_PRINTED = 16  # numbers of a row, and rows, that the text spells out
 
 
@@ -63,7 +61,8 @@ class AttentionFigure(Figure):
         keys: `(batch, num_keys, key_size)`, at most 256 keys.
         values: `(batch, num_keys, value_size)`.
         valid_lens: where the sliders start: `(batch,)` gives one slider per example,
-            `(batch, num_queries)` one per query; None means all keys.
+            `(batch, num_queries)` one per query. None means all keys, and no slider, unless
+            the `action` names one (`valid_lens[0]` in backquotes).
         causal: whether each query starts with the keys up to its own position, as
             `causal_mask` defines, and the hidden keys are called future.
         mask: which keys each query may attend to, as a layer takes it: no slider moves it.
@@ -75,11 +74,16 @@ class AttentionFigure(Figure):
         written: the name of a task on plain lists. On the book's pages this figure then draws
             the results of the reader's code: scores, weights, a mask or all of attention.
         written_with: what the reader's score takes after query and key: a layer's own weights.
-        movable: "vectors" lets the reader drag queries and keys of two components as arrows, if
-            the score is the book's; "scores" lets the reader drag the scores. At most 8 keys.
+        movable: "vectors" draws queries and keys of two components in a plane, where the reader
+            can drag them if the score is the book's; "scores" lets the reader drag the scores.
+            At most 8 keys.
         key_heads: for examples that are heads: numbers of key heads, from which the reader
             chooses; the first is shown first. Neighbouring heads that share read the keys and
             values of the first of them. Not next to `movable` or `written`.
+        more: whether the shares, the row sum, the terms of the output and the temperature are
+            seen first; otherwise after *More*.
+        axis_labels: names of the two components of a vector in a plane.
+        value_labels: names of the components of a value, such as `legs`.
 
     Traits that the reader moves, and that can be set: `valid_lens` (assign a new list),
     `temperature` in [0.1, 10], `query` (the one in focus), `key_heads` (0 without a choice);
@@ -120,7 +124,11 @@ class AttentionFigure(Figure):
     formula = traitlets.Unicode().tag(sync=True)
     sees: traitlets.List[Any] = traitlets.List().tag(sync=True)  # empty without a mask
     hidden = traitlets.Unicode().tag(sync=True)
-    # Arrows are drawn where they tell where scores come from; otherwise these stay empty.
+    axis_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    value_labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    has_lengths = traitlets.Bool().tag(sync=True)
+    more = traitlets.Bool().tag(sync=True)
+    # Empty, if they are not drawn in a plane.
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
@@ -149,15 +157,18 @@ class AttentionFigure(Figure):
         written_with: Sequence[Tensor] = (),
         movable: Literal["", "vectors", "scores"] = "",
         key_heads: Sequence[int] = (),
+        more: bool = False,
+        axis_labels: Sequence[str] = (),
+        value_labels: Sequence[str] = (),
     ) -> None:
         check_shown(queries, keys, values)
         if movable:
             check_movable(movable, queries, keys, written)
         scores = score_of(layer, queries, keys)
         batch, num_queries, num_keys = scores.shape
+        has_lengths = valid_lens is not None or "`valid_lens" in action
         valid_lens = first_lengths(valid_lens, scores.shape, causal)
         drawn = request_for(written, queries, keys, written_with) if written else {}
-        has_arrows = movable == "vectors" or arrows_tell(queries, keys, scores)
         moves = drag_settings(movable, layer, queries, keys, scores) if movable else {}
         if key_heads and (movable or written):
             raise ValueError("key_heads must be empty where scores are moved or written")
@@ -172,14 +183,18 @@ class AttentionFigure(Figure):
             sees=visible_lists(mask, scores.shape),
             hidden=name_of_hidden(drawn.get("draws") == "mask" or mask is not None, causal),
             formula=formula or getattr(layer, "formula", "score(q, k)"),
-            query_vectors=numbers("queries", queries) if has_arrows else [],
-            key_vectors=numbers("keys", keys) if has_arrows else [],
+            query_vectors=numbers("queries", queries) if movable == "vectors" else [],
+            key_vectors=numbers("keys", keys) if movable == "vectors" else [],
             action=action,
             caption=caption,
             written=drawn,
             moves=moves,
             shared_scores=shared_scores_of(layer, queries, keys, key_heads),
             key_heads=key_heads[0] if key_heads else 0,
+            has_lengths=has_lengths,
+            more=more,
+            axis_labels=labels("axis", axis_labels, 2) if axis_labels else [],
+            value_labels=labels("value", value_labels, values.shape[-1]) if value_labels else [],
         )
         self._update_scores()
         self._describe()
@@ -303,15 +318,6 @@ def check_shown(queries: Tensor, keys: Tensor, values: Tensor) -> None:
     check_count("queries", queries.shape[1])
     check_count("keys", keys.shape[1])
     check_count("value_size", values.shape[2])
-
-
-def arrows_tell(queries: Tensor, keys: Tensor, scores: Tensor) -> bool:
-    """Whether arrows show where scores come from: few, in a plane, all long enough to be seen."""
-    if not queries.shape[-1] == keys.shape[-1] == 2 or keys.shape[1] > MOST_ARROWS:
-        return False
-    lengths = torch.cat([queries, keys], dim=1).norm(dim=-1)
-    shortest = lengths.masked_fill(lengths == 0, torch.inf).min()
-    return bool(scores.max() > scores.min() and lengths.max() <= MOST_LONGER * shortest)
 
 
 def first_lengths(valid_lens: Tensor | None, shape: Sequence[int], causal: bool) -> Tensor:

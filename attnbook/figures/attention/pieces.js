@@ -10,8 +10,8 @@ import SHARED from "../shared/messages.json" with { type: "json" };
 import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 import TEXT from "./messages.json" with { type: "json" };
 
-const MOST_PARTS = 4; // components of an output that get a bar of their own
-const MOST_ON_PHONE = 2;
+export const MOST_PARTS = 4; // components of an output that are drawn
+const MOST_WITH_SUMS = 2; // of them, all in numbers
 const MOST_WORDS = 4; // names of columns with more than a number
 
 /** The terms of a formula, cut at spaces outside of brackets: lines end there. @param {string} formula */
@@ -71,23 +71,20 @@ export function valueCells(count, size) {
   return { element, paint, fit };
 }
 
+/** The name of an output, or of its component. @param {number} size @param {number} component */
+export const partName = (size, component) => (size === 1 ? TEXT.output : fill(TEXT.output_component, { component }));
+
 /** The output as a sum: a bar per component, and the first in numbers. @param {number} count of keys @param {number} size */
 export function outputSums(count, size) {
   const rows = Array.from({ length: Math.min(size, MOST_PARTS) }, (_, c) =>
-    contributions(size === 1 ? TEXT.output : fill(TEXT.output_component, { component: c }), count, [0, 1]),
+    contributions(partName(size, c), count, [0, 1]),
   );
-  const many = size > MOST_ON_PHONE;
-  const more = [MOST_ON_PHONE, MOST_PARTS].map((shown, i) =>
-    make("span", {
-      class: i ? "more" : "more phone",
-      text: fill(TEXT.more_in_tables, { count: size - shown, tables: SHARED.show_numbers }),
-    }),
-  );
+  const more = fill(TEXT.more_in_tables, { count: size - MOST_PARTS, tables: SHARED.show_numbers });
   const element = make(
     "div",
-    { class: many ? "output many" : "output" },
-    ...rows.flatMap(({ elements }, c) => (c && many ? elements.slice(0, 3) : elements)),
-    ...more.filter((_, i) => size > [MOST_ON_PHONE, MOST_PARTS][i]),
+    { class: "output secondary" },
+    ...rows.flatMap(({ elements }, c) => (c && size > MOST_WITH_SUMS ? elements.slice(0, 3) : elements)),
+    ...(size > MOST_PARTS ? [make("span", { class: "more", text: more })] : []),
   );
   /** @param {QueryRow} row */
   const paint = ({ weights, values, output }) => {
@@ -99,10 +96,11 @@ export function outputSums(count, size) {
   return { element, paint };
 }
 
-/** The numbers of the query in focus. @param {number} count of keys @param {number} size */
-export function numberTable(count, size) {
-  const parts = Array.from({ length: size }, (_, c) =>
-    size === 1 ? TEXT.value : fill(TEXT.value_component, { component: c }),
+/** The numbers of the query in focus. @param {number} count of keys @param {number} size @param {string[]} labels of the values' components */
+export function numberTable(count, size, labels) {
+  const parts = Array.from(
+    { length: size },
+    (_, c) => labels[c] ?? (size === 1 ? TEXT.value : fill(TEXT.value_component, { component: c })),
   );
   const names = [SHARED.table_key, SHARED.table_score, SHARED.table_weight, ...parts];
   const rows = Array.from({ length: count }, (_, key) => tableRow(names.length - 1, key));
@@ -143,15 +141,12 @@ export function queryMap(queries, keys, onChoose) {
     ...names,
   );
   const map = heatmap({ onChoose, rowNames });
-  const title = make("b", { class: "heat-query" });
-  map.element.append(title);
   const columnNames = withoutCommonWord(keys).map((label) => shortName(label, keys.length));
-  /** @param {WeightsRow[]} all @param {number} focus @param {string} name */
-  const paint = (all, focus, name) => {
+  /** @param {WeightsRow[]} all @param {number} focus */
+  const paint = (all, focus) => {
     const [weights, visible] = [all.map((row) => row.weights), all.map((row) => row.visible)];
     map.paint({ weights, visible, columnNames, focus });
     inputs[focus].checked = true;
-    put(title, { text: name });
   };
   return { element: map.element, paint };
 }

@@ -9,14 +9,17 @@ import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
 import { stage } from "../shared/stage.js";
-import { arrows } from "./arrows.js";
+import { curves, resultStage } from "./curves.js";
 import { scoreHandles } from "./drag_handles.js";
-import { keyExampleOf, layerScoresOf } from "./formulas.js";
+import { layerScoresOf } from "./formulas.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { formulaOf, valueCells } from "./pieces.js";
 
+const MOST_SHORT = 8; // keys whose lines a reader can count
+
 /** The sliders of an example's lengths: one for all queries, or one per query. @param {Model<Traits>} model @param {number} example */
 function lengthSliders(model, example) {
+  if (!model.get("has_lengths")) return { inputs: [], labels: [], paint() {} };
   const lengths = model.get("valid_lens")[example];
   /** @param {number} query ignored if all queries share a length @param {number} length */
   const setLength = (query, length) => {
@@ -41,21 +44,6 @@ function lengthSliders(model, example) {
     });
   };
   return { inputs: sliders.map((s) => s.input), labels: sliders.map((s) => s.label), paint };
-}
-
-/** The arrows of the query in focus, where there are any. @param {Model<Traits>} model @param {number} example */
-export function arrowPlot(model, example) {
-  const element = make("div", { class: "plot" });
-  let drawn = "";
-  /** @param {number} query */
-  const paint = (query) => {
-    const [vectors, read] = [model.get("query_vectors"), keyExampleOf(model, example)];
-    if (!vectors.length || model.get("moves").what) return; // they are drawn large, or the scores do not depend on them
-    if (drawn === `${query} ${read}`) return;
-    drawn = `${query} ${read}`;
-    element.replaceChildren(...arrows(vectors[example][query], model.get("key_vectors")[read]));
-  };
-  return { element, paint };
 }
 
 /** Shows only the columns of hidden keys. @param {boolean[]} visible */
@@ -93,12 +81,11 @@ function scoringStage(model, example) {
   const formula = formulaOf(model.get("formula"));
   const scoreBars = bars(keys, "bars");
   const scoreNumbers = numberRow(keys, short, "of-scores");
-  const plot = arrowPlot(model, example);
   const handles = what === "scores" ? scoreHandles(model, example) : null;
   const held = handles
     ? [make("div", { class: "bars-with-handles" }, scoreBars.element, handles.element)]
     : [scoreBars.element];
-  const about = [formula, ...(handles ? [handles.restore] : []), plot.element];
+  const about = [formula, ...(handles ? [handles.restore] : [])];
   const whole = band(SHARED.scoring, { about, picture: [...held, scoreNumbers.element], keys });
   /** @param {QueryRow} row @param {number} query @param {Ends} domain @param {string[]} names of the keys */
   const paint = (row, query, domain, names) => {
@@ -112,22 +99,33 @@ function scoringStage(model, example) {
     scoreBars.paint(row.scores, domain, row.visible);
     scoreNumbers.paint(row.scores, row.visible);
     handles?.paint(row.scores);
-    plot.paint(query);
   };
   return { element: whole.element, paint, fit: scoreNumbers.fit };
 }
 
-/** The axis of keys, and lengths on it. @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint */
+/**
+ * The query in focus, lines from it to the axis of keys, and lengths on that axis. In a plane the lines are there.
+ * @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint
+ */
 function axisStage(model, example, onPoint) {
+  const labels = model.get("key_labels");
   const sliders = lengthSliders(model, example);
-  const keys = keyButtons(model.get("key_labels"), onPoint);
-  const isAsked = model.get("action").includes("`valid_lens");
-  const className = isAsked ? "axis" : "axis small";
-  const whole = band("", { about: sliders.labels, picture: [keys, ...sliders.inputs], className });
-  /** @param {WeightsRow[]} all @param {number} query */
-  const paint = (all, query) => {
+  const keys = keyButtons(labels, onPoint);
+  const lines = model.get("moves").what === "vectors" ? null : curves(labels.length, "below");
+  const [name, thin] = [
+    make("b", { class: "query-name" }),
+    make("small", { class: labels.length > MOST_SHORT ? "" : "secondary" }),
+  ];
+  const className = model.get("action").includes("`valid_lens") ? "axis" : "axis small";
+  const picture = [...(lines ? [name, lines.element] : []), keys, ...sliders.inputs];
+  const whole = band("", { about: [...sliders.labels, thin], picture, className });
+  /** @param {WeightsRow[]} all @param {number} query @param {string} queryText */
+  const paint = (all, query, queryText) => {
     sliders.paint(all, query);
     whole.paint(all[query]);
+    put(name, { text: queryText });
+    const count = lines?.paint(all[query].weights) ?? 0;
+    put(thin, { text: count ? fill(TEXT.lines_left_out, { count }) : "" });
   };
   return { element: whole.element, keys, paint };
 }
@@ -137,9 +135,10 @@ function weightingStage(model) {
   const keys = model.get("key_labels").length;
   const weightBars = bars(keys, "bars");
   const weightNumbers = numberRow(keys, decimals, "of-weights");
-  const total = stack(keys, "total");
+  const total = stack(keys, "total secondary");
+  const sumText = make("span", { class: "secondary" });
   const picture = [weightBars.element, weightNumbers.element, total.element];
-  const whole = band(SHARED.weighting, { picture, keys }, model.get("hidden"));
+  const whole = band(SHARED.weighting, { about: [sumText], picture, keys }, model.get("hidden"));
   /** @param {QueryRow} row @param {string[]} names of the keys */
   const paint = (row, names) => {
     whole.paint(row);
@@ -149,7 +148,8 @@ function weightingStage(model) {
     total.paint(row.weights, [0, 1]);
     const sum = decimals(row.weights.reduce((a, b) => a + b, 0));
     const isEmpty = ![...row.visible, ...row.weights].some(Boolean);
-    whole.setNote(isEmpty ? SHARED.nothing_to_attend_to : fill(SHARED.softmax_sum, { sum }));
+    whole.setNote(isEmpty ? SHARED.nothing_to_attend_to : "");
+    put(sumText, { text: isEmpty ? "" : fill(SHARED.softmax_sum, { sum }) });
   };
   return { element: whole.element, paint, fit: weightNumbers.fit };
 }
@@ -166,57 +166,48 @@ function poolingStage(keys, size) {
   return { element: whole.element, paint, fit: cells.fit };
 }
 
-/** The range of the scores, and whether each query's scores are all equal: then bars show nothing more. @param {number[][]} rows */
-function scalesOf(rows) {
-  const level = rows.every((row) => row.every((score) => score === row[0]));
-  return { domain: span(rows.flat()), level };
-}
-
 /**
  * The scale of the scores as they are now. On a scale that follows every change, dragging would be
- * invisible: the scale of drag handles stays, and that of dragged arrows only grows.
+ * invisible: the scale of drag handles stays, and that of dragged vectors only grows.
  * @param {Model<Traits>} model @param {number} example
- * @returns {(rows: number[][], query: number) => { domain: Ends, level: boolean }}
+ * @returns {(rows: number[][], query: number) => Ends}
  */
 function scaleFor(model, example) {
   const { what, reach } = model.get("moves");
-  if (what === "scores") return () => ({ domain: [-reach, reach], level: false });
+  if (what === "scores") return () => [-reach, reach];
   let layers = layerScoresOf(model, example);
-  let first = scalesOf(layers);
-  let { domain } = first;
+  let domain = span(layers.flat());
   return (rows, query) => {
     if (what) {
       domain = span([...domain, ...rows.flat()]);
-      return { domain, level: false };
+      return domain;
     }
     const now = layerScoresOf(model, example);
-    if (now !== layers) [layers, first] = [now, scalesOf(now)]; // other key heads
-    return rows[query] === layers[query] ? first : scalesOf(rows);
+    if (now !== layers) [layers, domain] = [now, span(now.flat())]; // other key heads
+    return rows[query] === layers[query] ? domain : span(rows.flat());
   };
 }
 
 /** All stages. @param {Model<Traits>} model @param {number} example @param {(key: number) => void} onPoint */
 export function stageBands(model, example, onPoint) {
   const values = model.get("values")[example];
-  const scoring = scoringStage(model, example);
   const axis = axisStage(model, example, onPoint);
+  const scoring = scoringStage(model, example);
   const weighting = weightingStage(model);
   const pooling = poolingStage(values.length, values[0].length);
-  const parts = [scoring, axis, weighting, pooling].map((part) => part.element);
+  const result = resultStage(values.length, values[0].length, model.get("value_labels"));
+  const parts = [axis, scoring, weighting, pooling, result].map((part) => part.element);
   const element = make("div", { class: "bands", style: `--count: ${values.length}` }, ...parts);
   const scale = scaleFor(model, example);
-  /** @param {QueryRow} row @param {WeightsRow[]} all @param {number} query @param {string[]} names of the keys */
-  const paint = (row, all, query, names) => {
-    const { domain, level } = scale(
-      all.map(({ scores }) => scores),
-      query,
-    );
-    const full = row.visible.every(Boolean);
-    put(element, { class: `bands${level ? " level" : ""}${full ? " full" : ""}` });
-    scoring.paint(row, query, domain, names);
-    axis.paint(all, query);
+  /** @param {QueryRow} row @param {WeightsRow[]} all @param {number} query @param {string} queryText @param {string[]} names of the keys */
+  const paint = (row, all, query, queryText, names) => {
+    const rows = all.map(({ scores }) => scores);
+    put(element, { class: row.visible.every(Boolean) ? "bands full" : "bands" });
+    axis.paint(all, query, queryText);
+    scoring.paint(row, query, scale(rows, query), names);
     weighting.paint(row, names);
     pooling.paint(row);
+    result.paint(row);
   };
   const fit = () => [scoring, weighting, pooling].forEach((part) => part.fit());
   return { element, keys: axis.keys, paint, fit };

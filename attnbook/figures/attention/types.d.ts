@@ -22,7 +22,14 @@ export interface Traits extends FigureTraits {
   key_heads: number;
   /** [number of key heads][example][query][key]; empty if the reader cannot choose */
   shared_scores: Record<string, number[][][]>;
-  /** [example][query], empty if no arrows are drawn; so are the keys' */
+  /** Names of the two components of a vector, and of those of a value; or none. */
+  axis_labels: string[];
+  value_labels: string[];
+  /** Whether sliders set the lengths. */
+  has_lengths: boolean;
+  /** Whether the shares, the row sum and the other secondary marks are seen first. */
+  more: boolean;
+  /** [example][query], empty if no plane is drawn; so are the keys' */
   query_vectors: Point[][];
   key_vectors: Point[][];
   /** What the reader can drag; empty if there is nothing. */
@@ -55,11 +62,11 @@ export interface Moves {
   what?: "vectors" | "scores";
   reach: number;
   step: number;
-  /** The first values of the traits that can be dragged; none if arrows stay still. */
+  /** The first values of the traits that can be dragged; none if vectors stay still. */
   start?: Partial<Pick<Traits, "scores" | "query_vectors" | "key_vectors">>;
   /** The formula that computes scores from vectors, and its matrices. */
   rule?: { name: string; takes: number[][][] };
-  /** Why arrows stay still. */
+  /** Why vectors stay still. */
   why?: string;
 }
 
@@ -79,10 +86,8 @@ export interface QueryRow extends WeightsRow {
   output: number[];
 }
 
-/** An arrow: the query (`key` is -1) or a key; how many equal arrows are on top of it; the names of all equal ones. */
-export interface Arrow {
-  name: string;
-  key: number;
+/** A key in a plane: how many equal ones are on top of it, and the names of all of these. */
+export interface Spot {
   vector: Point;
   rank: number;
   equal: string[];

@@ -38,6 +38,20 @@ export type Ends = [low: number, high: number];
 /** A point on a page or in a picture. */
 export type Point = [x: number, y: number];
 
+/** A token, or another part of a picture, in pixels. */
+export interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** A line: its path, and how thick it is; an empty path is not drawn. */
+export interface Ribbon {
+  d: string;
+  thick: number;
+}
+
 /** A slider as `slider` makes it. */
 export interface Slider {
   input: HTMLInputElement;

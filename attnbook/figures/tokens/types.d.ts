@@ -1,19 +1,5 @@
 // Types of rows of tokens, and of the adapter that each model has; nothing here reaches a page.
-import type { FigureTraits, Model, TrainedTraits } from "../shared/types";
-
-/** A token on the page, in pixels. */
-export interface Box {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
-
-/** A line: its path, and how thick it is; an empty path is not drawn. */
-export interface Ribbon {
-  d: string;
-  thick: number;
-}
+import type { Box, FigureTraits, Model, TrainedTraits } from "../shared/types";
 
 /** A head, by its layer and its number there, both from 0. */
 export type HeadAt = [layer: number, head: number];

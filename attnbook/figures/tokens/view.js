@@ -1,6 +1,6 @@
 // Rows of tokens with lines between them, the map of all weights, what the figure says, and its numbers.
-/** @import { Attention, Box, Token, TokenOptions } from "./types" */
-/** @import { Row } from "../shared/types" */
+/** @import { Attention, Token, TokenOptions } from "./types" */
+/** @import { Box, Row } from "../shared/types" */
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
@@ -9,11 +9,11 @@ import { listNumbers, MOST_ANNOUNCED } from "../shared/key_axis.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { pointing, readout } from "../shared/pointing.js";
+import { drawnKeys, ribbons } from "../shared/ribbons.js";
 import { stage } from "../shared/stage.js";
 import { stepper } from "../shared/stepper.js";
 import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
 import TOKENS from "./messages.json" with { type: "json" };
-import { drawnKeys, ribbons } from "./ribbons.js";
 
 const [MOST_ROWS, MOST_OWN] = [24, 18]; // of the map that have a name: of steps, of a text itself
 const [NAMED_KEYS, NAMED_FROM] = [3, 0.1]; // keys in a sentence, and the least weight of all but the first

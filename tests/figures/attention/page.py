@@ -35,7 +35,8 @@ def differences(
 ) -> list[str]:
     """List the numbers that differ in what `READ` returned; hidden weights must be exactly 0."""
     per_query = isinstance(state["valid_lens"][0], list)
-    lens = [e["lens"] if per_query else e["lens"][0] for e in numbers["examples"]]
+    shown = [e["lens"] if per_query else sum(e["lens"]) for e in numbers["examples"]]
+    lens = shown if state["has_lengths"] else state["valid_lens"]
     weights, output = truth(state, lens, numbers["temperature"])
     wrong = []
     for i, example in enumerate(numbers["examples"]):

@@ -1,4 +1,4 @@
-"""Dragged arrows and scores in a browser: the numbers equal PyTorch's."""
+"""Dragged vectors and scores in a browser: the numbers equal PyTorch's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.figures.attention.page import READ, read
 from tests.tools.site.site_checks import NARROW, UNFOLD
 
 STORED = 1e-7  # a page stores a layer's float32 weights with nine digits
-EDGE = 1.15  # the size of the plane relative to the reach of its arrows
+EDGE = 1.15  # the size of the plane relative to the reach of its vectors
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +60,13 @@ def differences(seen: dict[str, Any], state: dict[str, Any], name: str) -> list[
 
 def vectors_in_text(figure, example: int) -> list[list[float]]:
     """Read the vectors in an example's text: the query in focus, then the keys."""
-    data = figure.locator(".example").nth(example).locator(".notes data")
+    data = figure.locator(".example").nth(example).locator(".vectors data")
     numbers = [float(part.get_attribute("value")) for part in data.all()]
     return [numbers[i : i + 2] for i in range(0, len(numbers), 2)]
 
 
 def drag(view, example: int, arrow: int, to: tuple[float, float], *, offset: float = 0.0) -> None:
-    """Drag the tip of an arrow (the query is 0) to a point, by a pixel `offset` from its middle."""
+    """Drag a vector (the query is 0) to a point, by a pixel `offset` from its middle."""
     section, mouse = view.figure.locator(".example").nth(example), view.tab.mouse
     tip = section.locator(".drag-handle").nth(-1 - arrow)
     tip.scroll_into_view_if_needed()
@@ -93,7 +93,7 @@ def test_the_numbers_equal_the_layers_for_any_vectors_or_scores(show, name):
         assert differences(seen, change, name) == [], change
 
 
-def test_after_an_arrow_is_dragged_the_numbers_equal_the_layers(show):
+def test_after_a_vector_is_dragged_the_numbers_equal_the_layers(show):
     view, name = show("additive"), "additive"
     figure, first = view.figure, view.state["moves"]["start"]
     reach, step = (view.state["moves"][name] for name in ("reach", "step"))
@@ -132,12 +132,14 @@ def test_a_touch_drags_a_tip_without_scrolling_the_page(show):
 
 def test_each_vector_can_be_moved_with_the_keyboard_only(show):
     view = show("additive")
-    section, moves = view.figure.locator(".pairs").first, view.state["moves"]
+    moves = view.state["moves"]
     reached = moves["reach"] - moves["step"]
-    view.figure.get_by_text("More controls").press("Enter")
+    view.figure.locator(".more-controls summary").press("Enter")
     labels = ["the query", *view.state["key_labels"]]
     names = [f"{axis} of {label}" for label in labels for axis in "xy"]
-    sliders = section.locator(".pair input").all()
+    query = view.figure.locator(".movable .pair").first
+    keys = view.figure.locator(".pairs").first.locator(".pair")
+    sliders = [one for pair in (query, keys) for one in pair.locator("input").all()]
     assert [slider.get_attribute("aria-label") for slider in sliders] == names
     for slider in sliders:
         slider.press("End")
@@ -148,12 +150,12 @@ def test_each_vector_can_be_moved_with_the_keyboard_only(show):
     assert disagreements(view, "additive") == []
 
 
-@pytest.mark.parametrize(("name", "what"), [("scaled dot", "arrows"), ("scores", "scores")])
+@pytest.mark.parametrize(("name", "what"), [("scaled dot", "vectors"), ("scores", "scores")])
 def test_a_button_restores_the_first_values_of_an_example(show, name, what):
     view = show(name)
     before, start = read(view.figure), view.state["moves"]["start"]
     view.tab.evaluate(UNFOLD)
-    for slider in view.figure.locator(".pair input, .handles input").all()[::4]:
+    for slider in view.figure.locator(".pair input, .handles input").all():
         slider.press("End")
     first, second = view.figure.get_by_role("button", name=f"Put the {what} back").all()
     first.click()
@@ -165,12 +167,12 @@ def test_a_button_restores_the_first_values_of_an_example(show, name, what):
     assert read(view.figure) == before
 
 
-def test_arrows_cannot_be_dragged_with_a_score_that_the_page_does_not_have(show):
+def test_vectors_cannot_be_dragged_with_a_score_that_the_page_does_not_have(show):
     figure = show("own score").figure
     assert figure.locator(".drag-handle, .pair, .restore").count() == 0
-    note = figure.locator(".movable-arrows .note").first.inner_text()
-    assert note.endswith("the arrows cannot be dragged.")
-    assert figure.locator(".movable-arrows .arrows").count() == 2
+    note = figure.locator(".movable .note").first.inner_text()
+    assert note.endswith("the vectors cannot be dragged.")
+    assert figure.locator(".plane .query-mark").count() == 2
 
 
 def handle(view, key: int, example: int = 0):
@@ -193,7 +195,7 @@ def test_a_drag_handle_is_at_the_end_of_its_bar_and_sets_the_score(show):
         assert score == pytest.approx(reach * (1 - 2 * share), abs=0.04 * reach)
         assert disagreements(view, "scores") == []
     assert view.get("scores")[0][1] == first[1]
-    name = view.figure.locator(".stage-name").first.locator("span:visible")
+    name = view.figure.locator("[aria-label=Scoring] .stage-name").first.locator("span:visible")
     assert name.all_inner_texts() == ["your scores"]
 
 

@@ -48,10 +48,10 @@ def test_gaussian_scores_of_two_widths_equal_those_computed_by_hand():
     ],
     ids=["a subclass", "a function", "a function with more", "a scale", "a scaled function"],
 )
-def test_with_a_score_that_the_page_does_not_have_arrows_cannot_be_dragged(layer):
+def test_with_a_score_that_the_page_does_not_have_vectors_cannot_be_dragged(layer):
     moves = moved_figure(layer).moves
     assert {*moves} == {"what", "reach", "step", "why"}
-    assert "the arrows cannot be dragged" in moves["why"]
+    assert "the vectors cannot be dragged" in moves["why"]
 
 
 def test_the_weights_and_the_text_follow_moved_scores():

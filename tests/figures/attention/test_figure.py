@@ -47,22 +47,25 @@ def test_a_figure_stores_the_numbers_of_its_layer(name, device):
     assert not differ(figure.output.tolist(), attnbook.pool(weights, tensors[2]), 1e-5)
 
 
-def test_only_a_few_vectors_of_two_components_are_stored_for_arrows():
-    names = ("planar", "additive", "toy")  # two numbers, more than two, ten keys
-    arrows = {name: len(CASES[name]().figure().query_vectors) for name in names}
-    assert arrows == {"planar": 1, "additive": 0, "toy": 0}
+def test_names_of_axes_and_values_are_stored_and_vectors_only_where_they_are_drawn():
+    names = {"axis_labels": ["furry", "flies"], "value_labels": ["legs"]}
+    [still, movable] = (CASES["planar"]().figure(movable=m, **names) for m in ("", "vectors"))
+    assert still.query_vectors == still.key_vectors == []
+    assert len(movable.query_vectors[0]) == 3
+    assert {name: getattr(movable, name) for name in names} == names
+    with pytest.raises(ValueError, match="value_labels must name 1, got 2"):
+        CASES["planar"]().figure(value_labels=["legs", "wings"])
 
 
-@pytest.mark.parametrize(("length", "stored"), [(10.0, 1), (10.1, 0), (0.0, 0)])
-def test_arrows_are_left_out_where_their_lengths_say_nothing(length, stored):
-    queries, values = torch.tensor([[[length, 0.0]]]), torch.ones(1, 2, 1)
-    # Longer than ten times the shortest, that would be a dot; at 0, all scores are equal.
-    figure = AttentionFigure(attnbook.dot_score, queries, torch.eye(2)[None], values)
-    assert len(figure.query_vectors) == stored
+def test_no_lengths_means_all_keys_and_a_slider_only_where_the_action_names_it():
+    for action, has_lengths in (("Drag `valid_lens[0]` to 2.", True), ("Choose a query.", False)):
+        figure = AttentionFigure(**inputs(valid_lens=None, action=action))
+        assert figure.valid_lens == [7, 7]
+        assert figure.has_lengths == has_lengths
+    assert AttentionFigure(**inputs()).has_lengths
 
 
-def test_no_lengths_means_all_keys_and_whole_floats_become_whole_numbers():
-    assert AttentionFigure(**inputs(valid_lens=None)).valid_lens == [7, 7]
+def test_whole_floats_become_whole_numbers():
     figure = AttentionFigure(**inputs(valid_lens=torch.tensor([7.0, 2.0])))
     assert repr(figure.valid_lens) == "[7, 2]"
     figure.valid_lens = [1.0, 3]

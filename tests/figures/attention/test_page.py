@@ -37,6 +37,10 @@ def show(stage):
     case = Case(DotProductAttention(), torch.ones(1, 1, 2), keys, keys, torch.tensor([12]))
     figures["twelve keys"] = case.figure()
     figures["named examples"] = CASES["additive"]().figure(example_labels=HEADS)
+    action = "Choose a query: which key gets the most weight?"
+    figures["with more"] = CASES["planar"]().figure(more=True, action=action)
+    figures["in a plane"] = CASES["planar"]().figure(movable="vectors", action=action)
+    figures["scores"] = CASES["function"]().figure(movable="scores", action=action)
     return stage(figures)
 
 
@@ -128,7 +132,7 @@ def test_each_query_has_a_named_slider_and_a_move_is_saved_for_python(show):
         assert slider.input_value() == str(view.state["valid_lens"][0][query])
         assert f"{name} = " in figure.locator(".axis .stage-name").inner_text()
     view.reset()
-    figure.get_by_text("More controls").click()
+    figure.locator(".more-controls summary").click()
     saves = view.saves()
     length_slider(figure).press("ArrowLeft")
     temperature.press("Home")
@@ -152,7 +156,7 @@ def test_the_focus_moves_to_another_query_in_this_figure_only(show):
     for (how, move), query in zip(moves.items(), (1, 0, 1), strict=True):
         move(query)
         assert [e["query"] for e in read(figure)["examples"]] == [query, query], how
-        assert f"query {query}" in figure.locator(".heat-query").first.inner_text()
+        assert f"query {query}" in figure.locator(".query-name").first.inner_text()
         assert disagreements(figure, state) == []
     assert tab.locator("input[type=radio]:checked").count() == checked
     row = figure.locator(".heat-rows label").nth(1)
@@ -180,9 +184,9 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     position = {"x": (edges[1] + edges[2]) / 2 - top["x"], "y": 9}
     bars.hover(position=position)
     assert readout.inner_text() == expected
-    # Its bars, numbers, name, share and value; its column; its part of the sum; its numbers.
-    bands = ["rect", "SPAN", "BUTTON", "rect", "SPAN", "rect", "rect", "SPAN"]
-    lit = ["heatmap BDI", *(f"bands {part}" for part in bands), "output rect", "data-tables TR"]
+    # Its column; line, name, bars, numbers, share, value, line; its part of the sum; its numbers.
+    bands = "path BUTTON rect SPAN rect SPAN rect rect SPAN path rect".split()
+    lit = ["heatmap BDI", *(f"results {part}" for part in bands), "data-tables TR"]
     assert figure.evaluate(LIT) == lit
     assert figure.locator(".lit").first.inner_text() == "two"
     assert figure.locator(".heat-column").is_visible()
@@ -239,13 +243,13 @@ def test_every_text_about_an_example_has_its_name(show):
         assert figure.get_by_role("group", name=name, exact=True).count() == 1
         assert section.get_attribute("aria-label") == name
         assert section.locator(".title").inner_text() == name
-        assert section.locator(".heat-query").inner_text() == "query 0"
+        assert section.locator(".query-name").inner_text() == "query 0"
         assert "example" not in section.text_content()
     captions = figure.locator("caption").all_text_contents()
     assert captions == [f"{name}, query 0" for name in HEADS]
 
 
-TOTAL = "[aria-label=Weighting] .stage-name > span"
+TOTAL = "[aria-label=Weighting] .stage-name > span:not(:empty)"
 HEIGHTS = """section => [...section.querySelectorAll('.bars')[1].querySelectorAll('rect')]
     .map(bar => Number(bar.getAttribute('height')))"""
 
@@ -288,6 +292,47 @@ def test_numbers_without_room_are_hidden(show):
     figure.locator(".more-controls summary").click()
     figure.get_by_label("temperature", exact=True).press("Home")  # longer numbers, as 2.3e-6
     expect(weights).to_be_hidden()
+
+
+LINES = """figure => [...figure.querySelectorAll('.axis .curve')].map(line => [
+    Number(line.getAttribute('stroke-width')),
+    line.hasAttribute('d') ? line.getPointAtLength(line.getTotalLength()).x
+        / line.ownerSVGElement.viewBox.baseVal.width : null,
+])"""
+
+
+def test_a_line_to_each_key_is_as_thick_as_its_weight_and_thin_ones_are_counted(show):
+    view = show("planar")
+    weights = CASES["planar"]().figure().attention_weights[0, 0].tolist()
+    for key, (weight, (thick, end)) in enumerate(
+        zip(weights, view.figure.evaluate(LINES), strict=True)
+    ):
+        assert thick == pytest.approx(1 + 13 * weight, abs=0.01)
+        assert end * len(weights) == pytest.approx(key + 0.5)
+    view.set(query=2)  # an empty row
+    assert view.figure.evaluate(LINES) == [[0, None]] * len(weights)
+    many = show("most_keys").figure
+    drawn = [end for _, end in many.evaluate(LINES) if end is not None]
+    assert many.locator(".axis small").inner_text() == f"{200 - len(drawn)} thin lines are not drawn"
+
+
+def test_secondary_marks_are_seen_after_more_or_from_the_start(show):
+    marks = ".secondary, .weight-scale"
+    for name, more in (("planar", False), ("with more", True)):
+        figure = show(name).figure
+        seen = [mark.is_visible() for mark in figure.locator(marks).all()]
+        assert seen.count(True) == (len(seen) - 1 if more else 0)  # no line is left out
+        figure.locator(".more-controls summary").press("Enter")
+        expect(figure.locator(".total")).to_be_visible(visible=not more)
+
+
+@pytest.mark.parametrize("column", [688, 940])
+def test_one_example_is_low_enough_for_a_laptop(show, column):
+    for name in ("planar", "in a plane", "with more", "most_keys", "scores", "function"):
+        tab, figure, *_ = show(name)
+        tab.evaluate("width => document.querySelector('main').style.maxWidth = width", f"{column}px")
+        assert figure.bounding_box()["height"] <= (650 if name == "with more" else 520), name
+        tab.evaluate("document.querySelector('main').style.maxWidth = ''")
 
 
 FIGURES = "figure[data-attnbook-figure=attention]"

@@ -186,7 +186,7 @@ SMALL_TEXT = """figure => {
 TOO_WIDE = """figure => {
     const column = figure.parentElement.parentElement.getBoundingClientRect();
     return [...figure.querySelectorAll('*')]
-        .filter(e => !e.closest('.scroll > *, .arrows, .graph > *') && e.checkVisibility())
+        .filter(e => !e.closest('.scroll > *, .drawing, .graph > *') && e.checkVisibility())
         .filter(e => e.getBoundingClientRect().right > column.right + 0.5
             || e.getBoundingClientRect().left < column.left - 0.5)
         .map(e => e.outerHTML.slice(0, 80));

@@ -21,14 +21,14 @@ from tools import BUDGETS
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
 MOST_HIGH, MOST_GAP = BUDGETS["figure"]["height"], BUDGETS["figure"]["gap"]
-SUMMARIES = {"Show numbers", "More controls", "Code"}
+SUMMARIES = {"Show numbers", "More", "More controls", "Code"}
 OLD_WORDS = ("looks at", "look at", "take away", "taken away", "Point at")
 
 # Those of `test_every_figure`, and figures that have other parts.
 FIGURES: dict[str, Callable[[], Figure]] = {
     **{name: example.make for name, example in EXAMPLES.items()},
     "attention, two examples": lambda: CASES["toy"]().figure(),
-    "attention, a vector in a plane": lambda: CASES["planar"]().figure(),
+    "attention, a vector in a plane": lambda: CASES["planar"]().figure(movable="vectors"),
     "heads, one head removed": lambda: HeadsFigure(removed=[(0, 1)], focus=(0, 1)),
     "pooling, with the true curve": POOLING["noisy"],
     "prediction, numbers": PREDICTION["numbers"],
@@ -122,7 +122,7 @@ MOTION = """figure => [...figure.querySelectorAll('*')].flatMap((e) => {
     if (style.animationName !== 'none') return [`${e.tagName} ${style.animationName}`];
     if (long.split(', ').every((each) => each === '0s')) return [];
     const isBar = e.matches(
-        '.token-line, :is(.bars, .total, .sum, .stack) :is(rect, polygon)');
+        '.token-line, .curve, :is(.bars, .total, .sum, .stack) :is(rect, polygon)');
     const isFine = isBar && long.split(', ').every((each) => each === '0.15s');
     return isFine ? [] : [`${e.tagName} ${e.getAttribute('class')}: ${what} ${long}`];
 })"""

@@ -1,9 +1,12 @@
-// Lines from a token to those that it attends to: pure geometry in pixels. Nothing here touches the page.
+// Lines from a query to the keys that it attends to: pure geometry in pixels. Nothing here touches the page.
 /** @import { Box, Ribbon } from "./types" */
 
 const [FULL, THIN] = [14, 1]; // px: as thick as a weight of 1, and of almost nothing
 const [LEAST, MOST_LEFT] = [0.01, 0.05]; // a line that is left out is thinner, and all of them together are, too
 const CLEAR = 2; // px between a line and a token that it passes
+
+/** In pixels. @param {number} weight */
+export const thickness = (weight) => Number((THIN + (FULL - THIN) * weight).toFixed(2));
 
 /** Which weights are drawn: the largest ones, until what is left is next to nothing. @param {number[]} weights */
 export function drawnKeys(weights) {
@@ -19,7 +22,7 @@ export function drawnKeys(weights) {
 }
 
 /** The rows that boxes stand in, from the top down. @param {Box[]} boxes */
-function rowsOf(boxes) {
+function rowsOfBoxes(boxes) {
   /** @type {(Box & {boxes: Box[]})[]} */
   const rows = [];
   for (const box of [...boxes].sort((a, b) => a.top - b.top)) {
@@ -85,7 +88,7 @@ function overTokens(x, toX, y, limit, thick) {
  * @returns {Ribbon[]} for each key
  */
 export function ribbons(from, keys, others, weights, width) {
-  const rows = rowsOf([...keys, ...others]);
+  const rows = rowsOfBoxes([...keys, ...others]);
   const rowOf = (/** @type {Box} */ box) => rows.findIndex(({ boxes }) => boxes.includes(box));
   const [start, x, room] = [rowOf(from), middleOf(from), from.right - from.left - 2];
   const spaceAbove = rows.map((row, i) => row.top - (rows[i - 1]?.bottom ?? 0));
@@ -100,7 +103,7 @@ export function ribbons(from, keys, others, weights, width) {
     ...gaps.slice(first + 1, last).map((row) => Math.max(...row.map(([left, right]) => right - left))),
   );
   const { isDrawn } = drawnKeys(weights);
-  const lines = ends.map((end, i) => ({ ...end, i, thick: Math.min(full, THIN + (FULL - THIN) * weights[i]) }));
+  const lines = ends.map((end, i) => ({ ...end, i, thick: Math.min(full, thickness(weights[i])) }));
   // Side by side at the token that attends, in an order in which they cross least.
   const order = (/** @type {typeof lines[0]} */ { row, toX }) => (row === start ? -toX : toX);
   const visibleLines = lines.filter(({ i }) => isDrawn[i]).sort((a, b) => order(a) - order(b));
