@@ -7,7 +7,7 @@
   const SECTIONS = "deeper"; // next to "mode", where the theme stores what a reader prefers
   /** @type {NodeListOf<HTMLDetailsElement>} */
   const sections = document.querySelectorAll("details.attnbook-section");
-  const page = document.documentElement.dataset;
+  const page = document.documentElement;
   const allSections = document.querySelector(".attnbook-divider button");
 
   /** @param {boolean} areOpen */
@@ -16,8 +16,8 @@
     allSections?.setAttribute("aria-pressed", String(areOpen));
   }
 
-  showSections(page.deeper !== "closed");
-  delete page.deeper;
+  showSections(page.getAttribute("data-deeper") !== "closed"); // in full, as in site.css: see purge.mjs
+  page.removeAttribute("data-deeper");
   allSections?.addEventListener("click", () => {
     const areOpen = allSections.getAttribute("aria-pressed") !== "true";
     showSections(areOpen);
