@@ -9,7 +9,7 @@ import { stage } from "../shared/stage.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { MOST_PARTS, partName } from "./pieces.js";
 
-const [WIDTH, HEIGHT] = [400, 34]; // of the drawing, which is stretched to the columns
+const [WIDTH, HEIGHT] = [400, 30]; // of the drawing, which is stretched to the columns
 const [ROOM, LEAST_WIDE] = [44, 16]; // for the ends of all lines at the point, and for one at its key
 const MOST_LINES = 16;
 

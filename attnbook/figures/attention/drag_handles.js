@@ -7,7 +7,7 @@ import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { BEYOND, planeDrawing } from "./plane.js";
+import { BEYOND, halfMark, planeDrawing } from "./plane.js";
 
 /**
  * Set one row of a trait.
@@ -122,6 +122,7 @@ export function dragPlane(model, example) {
   );
   const name = queries.length > 1 || queries[0] === fill(SHARED.query, { number: 0 }) ? TEXT.query_mark : queries[0];
   const drawing = planeDrawing(labels, reach, axes, name);
+  const edge = `${halfMark(name).toFixed(0)}px`; // a long name stays within the plane
   const plane = make("div", { class: "plane", "aria-hidden": true }, ...drawing.elements);
   const vectors = () => [model.get("query_vectors")[example][model.get("query")], ...model.get("key_vectors")[example]];
   const marks = [
@@ -153,7 +154,7 @@ export function dragPlane(model, example) {
     [query, ...keys].forEach(([x, y], i) => {
       controls[i]?.paint([x, y]);
       const [left, top] = [50 + (50 * x) / (reach * BEYOND), 50 - (50 * y) / (reach * BEYOND)];
-      put(marks[i], { style: `left: ${left}%; top: ${top}%` });
+      put(marks[i], { style: `left: clamp(${edge}, ${left}%, 100% - ${edge}); top: ${top}%` });
     });
     const texts = [query, ...keys].map((vector, i) => vectorText(i ? labels[i - 1] : name, vector));
     numbers.replaceChildren(...texts.flatMap((text, i) => (i ? ["; ", ...text] : text)));

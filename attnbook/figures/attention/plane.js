@@ -35,6 +35,9 @@ export function commonName(names) {
   return names.length > 2 ? fill(SHARED.key_count, { count: names.length }) : names.join(" = ");
 }
 
+/** Half the width of the query's mark, in px. @param {string} name */
+export const halfMark = (name) => Math.max(18, (widthOf(name) / 2) * FONT + 8);
+
 /** A name's width in em, or a little more. @param {string} name */
 function widthOf(name) {
   const each = [...name].map((letter) => (/[fijlrt .,]/.test(letter) ? 0.5 : /[mwMW]/.test(letter) ? 1.1 : 0.8));
@@ -114,7 +117,7 @@ export function planeDrawing(labels, reach, axes, name) {
   );
   const names = labels.map((_, key) => make("i", { "data-key": key }));
   const fixed = axisNames(axes);
-  const half = [percent(Math.max(NEAR, (widthOf(name) / 2) * FONT + 10)), percent(NEAR)];
+  const half = [percent(halfMark(name) + 2), percent(NEAR)];
   /** @param {Point} query @param {Point[]} keys @param {WeightsRow} row */
   const paint = (query, keys, { weights, visible }) => {
     /** @param {Point} vector @returns {Point} */
@@ -122,7 +125,9 @@ export function planeDrawing(labels, reach, axes, name) {
     const { isDrawn } = drawnKeys(weights);
     const [x1, y1] = point(query);
     const spots = spotsOf(keys, labels);
-    const texts = namesOf(spots, point, { middle: [x1, y1], half }, fixed.areas);
+    const area = { middle: [x1, y1], half };
+    const texts = namesOf(spots, point, area, fixed.areas);
+    fixed.elements.forEach((each, i) => put(each, { style: isApart(area, fixed.areas[i]) ? "" : "opacity: 0" }));
     spots.forEach(({ vector, rank }, key) => {
       const [x2, y2] = point(vector);
       put(lines[key], { x1, y1, x2, y2, "stroke-width": isDrawn[key] ? thickness(weights[key]) : 0 });
