@@ -28,6 +28,7 @@ from tools.book.notebooks import read
 from tools.colab.leftovers import problems
 from tools.colab.plain_markdown import PlainError, block, folded_text, line, link_to
 from tools.repository_address import COPIES, colab_address
+from tools.site.figures.keys import KeyRole
 from tools.table_of_contents import short_path
 
 METADATA = {
@@ -238,6 +239,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_builder(ColabBuilder)
     app.add_directive("deeper", Deeper)
     app.add_directive("path", ShortPath)
+    app.add_role("key", KeyRole())
     for name in ("api-first", "api-index"):
         app.add_directive(name, NotCopied)
     for name in ("copies_commit", "copies_repository", "copies_site"):

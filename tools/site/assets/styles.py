@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tools.site.assets import icons, node
+from tools.site.figures import keys
 
 PROGRAM = Path(__file__).with_name("purge.mjs")
 BUNDLE = "book.css"  # below _static, as are these, in the order in which they overrule each other
@@ -81,7 +82,7 @@ def write_styles(site: Path, *, whole: bool = False) -> str:
     for pattern in STYLES:
         if not any(static.glob(pattern)):
             raise FileNotFoundError(f"the site's styles must hold {pattern}, got none in {static}")
-    style = without_icons(join_styles(static), icons.glyphs_used(site))
+    style = keys.style() + without_icons(join_styles(static), icons.glyphs_used(site))
     style = style if whole else remove_unused(style, site)
     (static / BUNDLE).write_text(style, "utf-8")
     return style
