@@ -28,17 +28,8 @@ class KeyRole(ReferenceRole):
         return [node], []
 
 
-def color_index(key: str, figures: list[list[str]]) -> int | None:
-    """The number of a key's colour, from the labels of the figures, the nearest first."""
-    for labels in figures:
-        if key in labels:
-            return labels.index(key)
-    is_number = key.isdecimal() and figures and int(key) < len(figures[0])
-    return int(key) if is_number else None
-
-
 def color_keys(tree: nodes.Element) -> None:
-    """Give each key its figure's colour; warn of names that no figure has."""
+    """Give each key the colour of its nearest figure; warn of names that no figure has."""
     parts = [part for part in tree.findall(nodes.Element) if KEY in part or LABELS in part]
     for position, node in enumerate(parts):
         if KEY not in node:
@@ -46,12 +37,14 @@ def color_keys(tree: nodes.Element) -> None:
         nearest = [*reversed(parts[:position]), *parts[position:]]
         # With more keys, a figure mixes their colours.
         figures = [part[LABELS] for part in nearest if 0 < len(part.get(LABELS, [])) <= len(KEYS)]
-        index = color_index(node[KEY], figures)
-        if index is None:
+        found = [labels.index(node[KEY]) for labels in figures if node[KEY] in labels]
+        if node[KEY] in map(str, range(len(figures[0]) if figures else 0)):
+            found.append(int(node[KEY]))
+        if found:
+            node["classes"] += [CLASS, f"{CLASS}-{found[0]}"]
+        else:
             known = ", ".join(dict.fromkeys(label for labels in figures for label in labels))
             logger.warning("{key}`%s` must be one of %s", node[KEY], known, location=node)
-        else:
-            node["classes"] += [CLASS, f"{CLASS}-{index}"]
 
 
 def style() -> str:

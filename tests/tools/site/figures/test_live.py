@@ -17,7 +17,7 @@ STRAY = '```{raw} html\n<script type="application/vnd.jupyter.widget-view+json">
 
 
 # Names of keys before a figure with these labels, and between it and another.
-EARLY, LATE = "{key}`fish` {key}`that <bird>`", "{key}`one <dog>` {key}`two <1>` {key}`wolf`"
+NAMED = "{key}`fish` {key}`that <bird>`", "{key}`one <dog>` {key}`two <1>` {key}`wolf`"
 
 
 def one_figure(size: int = 3, **changes):
@@ -48,11 +48,9 @@ def write_pages():
     tagged = cell(
         printed("before 5"), view("a", "IntSlider(value=5)"), tags=(TAG,), source="slider()"
     )
-    labelled = {
-        "a": figure(key_labels=["dog", "bird", "fish"]),
-        "b": figure(4, key_labels=["cat", "dog"]),
-    }
-    early, late = map(v4.new_markdown_cell, (EARLY, LATE))
+    early, late = map(v4.new_markdown_cell, NAMED)
+    animals, others = ["dog", "bird", "fish"], ["cat", "dog"]
+    labelled = {"a": figure(key_labels=animals), "b": figure(4, key_labels=others)}
     stray = page()
     stray.cells[0].source += f"\n\n{STRAY}"
     return refused | {
