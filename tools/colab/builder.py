@@ -24,11 +24,11 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.messages import Messages
 from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
+from tools.book.keys import KeyRole
 from tools.book.notebooks import read
 from tools.colab.leftovers import problems
 from tools.colab.plain_markdown import PlainError, block, folded_text, line, link_to
 from tools.repository_address import COPIES, colab_address
-from tools.site.figures.keys import KeyRole
 from tools.table_of_contents import short_path
 
 METADATA = {

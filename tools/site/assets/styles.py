@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from attnbook.colors import KEYS, css_variables
 from tools.site.assets import icons, node
-from tools.site.figures import keys
 
 PROGRAM = Path(__file__).with_name("purge.mjs")
 BUNDLE = "book.css"  # below _static, as are these, in the order in which they overrule each other
@@ -28,6 +28,7 @@ STYLES = (
     "katex/katex.css",
     "site.css",
 )
+KEY_CLASS = "attnbook-key"  # of a key in prose; with its number, that of its colour
 IMPORT = re.compile(r'@import "([^"]+)";')
 ADDRESS = re.compile(r"""url\((["']?)(?!["']?data:|#)([^"')]+)\1\)""")
 # Rules of the theme for what follows a `legend`, and for a `div` after a caption. They name no
@@ -35,6 +36,12 @@ ADDRESS = re.compile(r"""url\((["']?)(?!["']?data:|#)([^"')]+)\1\)""")
 # an element is added. No legend of the book floats; site.css has the other rule, with a class.
 COSTLY = re.compile(r"(?:legend ?\+ ?\*|div\.code-block-caption ?\+ ?div) ?\{[^}]*\}")
 SOURCE_MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
+
+
+def color_keys() -> str:
+    """The colours of keys in prose, which are those of figures."""
+    rules = (f".{KEY_CLASS}-{i} {{ --paint: var(--key-{i}); }}\n" for i in range(len(KEYS)))
+    return css_variables(f".{KEY_CLASS}") + "".join(rules)
 
 
 def join_styles(static: Path, patterns: Iterable[str] = STYLES) -> str:
@@ -82,7 +89,7 @@ def write_styles(site: Path, *, whole: bool = False) -> str:
     for pattern in STYLES:
         if not any(static.glob(pattern)):
             raise FileNotFoundError(f"the site's styles must hold {pattern}, got none in {static}")
-    style = keys.style() + without_icons(join_styles(static), icons.glyphs_used(site))
+    style = color_keys() + without_icons(join_styles(static), icons.glyphs_used(site))
     style = style if whole else remove_unused(style, site)
     (static / BUNDLE).write_text(style, "utf-8")
     return style
