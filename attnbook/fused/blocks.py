@@ -77,7 +77,7 @@ class Block(NamedTuple):
 
 
 def block_scores(block: Block, weight: Tensor) -> Tensor:
-    """Sum a block's hidden units, each times its weight."""
+    """Sum a block's hidden units, each multiplied by its weight."""
     sums = block.numbers @ weight
     return sums.mul_(-2).add_(weight.sum()) if block.are_r else sums
 

@@ -26,7 +26,7 @@ def masked_softmax(scores: list[float], valid_len: int) -> list[float]:
 
 
 def pool(weights: list[float], values: list[list[float]]) -> list[float]:
-    """Sum the values, each times its weight."""
+    """Sum the values, each multiplied by its weight."""
     output = [0.0] * len(values[0])
     for weight, value in zip(weights, values, strict=False):
         output = [o + weight * v for o, v in zip(output, value, strict=False)]

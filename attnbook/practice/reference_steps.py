@@ -47,7 +47,7 @@ def weigh(scores: Tensor, visible: Tensor | None = None, dim: int = -1) -> Tenso
 
 
 def pool(weights: Tensor, values: Tensor, _keys: Tensor | None = None) -> Tensor:
-    """Sum the values, each times its weight."""
+    """Sum the values, each multiplied by its weight."""
     return weights @ values
 
 

@@ -24,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.messages import Messages
 from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
+from tools.book.keys import KeyRole
 from tools.book.notebooks import read
 from tools.colab.leftovers import problems
 from tools.colab.plain_markdown import PlainError, block, folded_text, line, link_to
@@ -238,6 +239,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_builder(ColabBuilder)
     app.add_directive("deeper", Deeper)
     app.add_directive("path", ShortPath)
+    app.add_role("key", KeyRole())
     for name in ("api-first", "api-index"):
         app.add_directive(name, NotCopied)
     for name in ("copies_commit", "copies_repository", "copies_site"):

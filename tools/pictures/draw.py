@@ -98,7 +98,7 @@ def attention_layer() -> str:
         "A query enters an attention layer whose memory holds three key–value pairs. Scoring "
         f"compares the query with each key and gives the scores {join(SCORES)}; weighting turns "
         f"them by softmax into the attention weights {join(WEIGHTS)}; pooling adds up the "
-        "values, each times its weight, and the sum leaves as the output."
+        "values, each multiplied by its weight, and the sum leaves as the output."
     )
     title = "An attention layer and its memory"
     return svg("attention-layer", (WIDTH, 448), title, about, body)

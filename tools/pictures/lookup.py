@@ -61,7 +61,7 @@ class LookUp(NamedTuple):
 
 
 def make_keys(matches: list[str], weights: list[float]) -> list[Key]:
-    """Return the keys in their colours, each with its value times its weight."""
+    """Return the keys in their colours, each with its value multiplied by its weight."""
     parts = zip(COLORS, matches, weights, LEGS.values(), strict=True)
     return [Key(color, match, weight, weight * legs) for color, match, weight, legs in parts]
 

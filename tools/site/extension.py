@@ -10,6 +10,7 @@ import nbclient.client
 from sphinx.application import Sphinx
 
 from tools.book.client import ChapterClient
+from tools.book.keys import KeyRole
 from tools.site.assets import finish, icons, page_files
 from tools.site.chapter import (
     accessibility,
@@ -157,6 +158,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("deeper", deeper.Deeper)
     app.add_directive("path", path.PathDirective)
     app.add_role("explained", api_entries.explained_role)
+    app.add_role("key", KeyRole())
     app.add_node(Divider, html=(deeper.write_divider, None))
     app.add_node(deeper.Fold, html=(deeper.open_fold, deeper.close_fold))
     app.add_node(path.ChapterList)

@@ -1,1 +1,1 @@
-"""Two positions as clock hands, and what their dot product depends on."""
+"""Two positions as rotating pairs, and what their dot product depends on."""

@@ -1,4 +1,4 @@
-// The position figure: two positions as clock hands, and their dot product at each distance.
+// The position figure: two positions as rotating pairs, and their dot product at each distance.
 /** @import { RenderContext } from "../shared/types" */
 /** @import { Fixed, Pose, Traits } from "./types" */
 import { slider } from "../shared/controls.js";
@@ -9,7 +9,7 @@ import { mountFigure, setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { chart, clocks, formatSum, numberTables } from "./pieces.js";
+import { chart, formatSum, numberTables, rotatingPairs } from "./pieces.js";
 import { pose, sweep } from "./rotation.js";
 
 const MOST_TERMS = 4; // in a written sum
@@ -58,15 +58,15 @@ function drawFigure(context) {
   const fixed = { size, reach, query, key };
   const { names, dot } = wordsOf(fixed);
   const controls = sliders(fixed, model.get("positions"), setterOf(model));
-  const [hands, plot, answer] = [clocks(pose(fixed, 0, 0), names), chart(fixed), readout()];
+  const [pairs, plot, answer] = [rotatingPairs(pose(fixed, 0, 0), names), chart(fixed), readout()];
   const tables = numberTables(fixed, names);
-  const bands = make("div", { class: "charts" }, ...controls.elements, hands.element, plot.element);
+  const bands = make("div", { class: "charts" }, ...controls.elements, pairs.element, plot.element);
   const paint = () => {
     const start = model.get("start");
     const now = pose(fixed, start, model.get("distance"));
     const along = sweep(fixed, start);
     controls.paint(start, now.positions);
-    hands.paint(now);
+    pairs.paint(now);
     plot.paint(now, along);
     answer.set(sentence(dot, now));
     tables.paint(now, along, start);

@@ -34,10 +34,10 @@ MOST_LISTED = 8  # distances to each side in the text
 
 
 class PositionFigure(Figure):
-    """The vectors of two positions p and q as clock hands, and their dot product at each distance.
+    """The vectors of two positions p and q as rotating pairs, and the dot product at each distance.
 
     One slider moves both positions along the text, the other changes their distance p - q.
-    Each pair of numbers is a hand on its own clock. The page computes vectors and dot
+    Each pair of numbers is an arrow in its own circle. The page computes vectors and dot
     products in double precision, so the sliders work without a kernel.
 
     `PositionFigure(size)` shows the vectors of `sinusoidal_encoding`;
@@ -185,7 +185,7 @@ def _format_row(row: list[float]) -> str:
 def _check_size(size: int) -> None:
     check_size("size", size)
     if size % 2:
-        raise ValueError(f"size must be even, two numbers for each hand, got {size}")
+        raise ValueError(f"size must be even, two numbers for each pair, got {size}")
     check_count("numbers in a vector", size, LARGEST_SIZE)
 
 

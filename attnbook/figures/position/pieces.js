@@ -1,4 +1,4 @@
-// The parts of the position figure: clocks, the curve over the distances, and the tables.
+// The parts of the position figure: rotating pairs, the curve over the distances, and the tables.
 /** @import { Ends } from "../shared/types" */
 /** @import { Fixed, Pose } from "./types" */
 import { curve, dotAt, fromLeft, fromTop, plot, ruler, segment, ticks } from "../shared/axes.js";
@@ -12,11 +12,11 @@ import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.
 import TEXT from "./messages.json" with { type: "json" };
 import { distancesOf, sweep } from "./rotation.js";
 
-const FACE = 44; // of 50: the length of the longest hand
-const MOST_CLOCKS = 4; // in a row
+const FACE = 44; // of 50: the length of the longest arrow
+const MOST_PAIRS = 4; // in a row
 const WEDGE = 22;
 const ROOM = 0.08; // beyond the lowest and the highest dot product
-const HEAD = 16; // a shorter hand has a smaller head
+const HEAD = 16; // a shorter arrow has a smaller head
 
 /** A sum in words. @param {number[]} terms */
 export function formatSum(terms) {
@@ -35,11 +35,11 @@ function longest({ vectors, products }) {
   return Math.max(...lengths) || 1;
 }
 
-/** A hand with a head. @param {number} side 0 for p, 1 for q */
-function hand(side) {
+/** An arrow with a head. @param {number} side 0 for p, 1 for q */
+function arrow(side) {
   const shaft = make("svg:line", { x1: 0, y1: 0 });
   const head = make("svg:path", { d: "M0 0L-11 5L-11 -5Z" });
-  const element = make("svg:g", { class: `hand side-${side}` }, shaft, head);
+  const element = make("svg:g", { class: `arrow side-${side}` }, shaft, head);
   /** @param {number} x @param {number} y down */
   const paint = (x, y) => {
     const turn = (Math.atan2(y, x) * 180) / Math.PI;
@@ -50,20 +50,20 @@ function hand(side) {
   return { element, paint };
 }
 
-/** The smaller angle between two hands, as a slice. @param {[number, number][]} tips */
+/** The smaller angle between two arrows, as a slice. @param {[number, number][]} tips */
 function wedge(tips) {
   const [[ax, ay], [bx, by]] = tips.map(([x, y]) => [x, y].map((n) => (WEDGE * n) / (Math.hypot(x, y) || 1)));
   const sweepFlag = ax * by - ay * bx > 0 ? 1 : 0;
   return `M0 0L${ax} ${ay}A${WEDGE} ${WEDGE} 0 0 ${sweepFlag} ${bx} ${by}Z`;
 }
 
-/** A clock for one pair: hands, numbers, and their part of the dot product. @param {number} pair @param {number} scale */
-function clock(pair, scale) {
+/** One rotating pair: arrows, numbers, and their part of the dot product. @param {number} pair @param {number} scale */
+function rotatingPair(pair, scale) {
   const slice = make("svg:path", { class: "wedge" });
-  const hands = [0, 1].map(hand);
+  const arrows = [0, 1].map(arrow);
   const face = make("svg:circle", { r: FACE, class: "face" });
-  const box = { viewBox: "-50 -50 100 100", class: "clock", "aria-hidden": true };
-  const picture = make("svg:svg", box, face, slice, ...hands.map((one) => one.element));
+  const box = { viewBox: "-50 -50 100 100", class: "circle", "aria-hidden": true };
+  const picture = make("svg:svg", box, face, slice, ...arrows.map((one) => one.element));
   const cells = [0, 1].map(() => [make("span"), make("span")]);
   const [title, adds] = [make("small", { text: fill(TEXT.pair, { pair }) }), make("span", { class: "adds" })];
   const rows = cells.map((numbers) => make("div", {}, ...numbers));
@@ -74,7 +74,7 @@ function clock(pair, scale) {
       const numbers = [vector[2 * pair], vector[2 * pair + 1]];
       numbers.forEach((number, i) => put(cells[side][i], { text: decimals(number) }));
       const [x, y] = numbers.map((number) => Number(((FACE * number) / scale).toFixed(3)) || 0);
-      hands[side].paint(x, -y || 0);
+      arrows[side].paint(x, -y || 0);
       return /** @type {[number, number]} */ ([x, -y || 0]);
     });
     put(slice, { d: wedge(tips) });
@@ -83,17 +83,17 @@ function clock(pair, scale) {
   return { element, paint };
 }
 
-/** All clocks, a few in a row, and the names of their numbers. @param {Pose} first @param {string[]} names */
-export function clocks(first, names) {
-  const all = first.products.map((_, pair) => clock(pair, longest(first)));
-  const rows = Array.from({ length: Math.ceil(all.length / MOST_CLOCKS) }, (_, row) => {
+/** All pairs, a few in a row, and the names of their numbers. @param {Pose} first @param {string[]} names */
+export function rotatingPairs(first, names) {
+  const all = first.products.map((_, pair) => rotatingPair(pair, longest(first)));
+  const rows = Array.from({ length: Math.ceil(all.length / MOST_PAIRS) }, (_, row) => {
     const titles = names.map((text, side) => make("b", { text, class: `side-${side}` }));
-    const above = [make("span"), make("span")]; // next to the pair's name, and to its clock
+    const above = [make("span"), make("span")]; // next to the pair's name, and to its arrows
     const last = make("span", { class: "adds", text: TEXT.adds });
     const titleColumn = make("div", { class: "pair" }, ...above, ...titles, last);
-    const some = all.slice(row * MOST_CLOCKS, (row + 1) * MOST_CLOCKS);
-    const columns = { style: `--pairs: ${Math.min(MOST_CLOCKS, all.length)}` };
-    return make("div", { class: "clocks", ...columns }, titleColumn, ...some.map((one) => one.element));
+    const some = all.slice(row * MOST_PAIRS, (row + 1) * MOST_PAIRS);
+    const columns = { style: `--pairs: ${Math.min(MOST_PAIRS, all.length)}` };
+    return make("div", { class: "pairs", ...columns }, titleColumn, ...some.map((one) => one.element));
   });
   const { element } = stage(TEXT.vectors, { note: TEXT.vectors_note, picture: rows });
   return { element, paint: (/** @type {Pose} */ pose) => all.forEach((one) => one.paint(pose)) };

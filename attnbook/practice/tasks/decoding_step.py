@@ -397,8 +397,8 @@ by_hand = ListTask(
         "numbers, and `memory` is a list of vectors; all these vectors have the same size. A score "
         "is the dot product of `state`, as it is passed in, with a vector of the memory; "
         "`softmax`, defined above your function, gives the weights. The context is the sum of the "
-        "memory's vectors, each times its weight. The new state is `math.tanh` of state + token + "
-        "context, number by number. Return a pair: the new state, and the list of weights."
+        "memory's vectors, each multiplied by its weight. The new state is `math.tanh` of state + "
+        "token + context, number by number. Return a pair: the new state, and the list of weights."
     ),
     starter=(
         "import math\n\ndef softmax(scores):\n    highest = max(scores)\n"
@@ -432,7 +432,7 @@ def by_the_sentences(token: Row, state: Row, memory: Rows) -> TwoRows:
     return [math.tanh(s + t + c) for s, t, c in three], weights
 
 
-@by_hand.solution("each memory vector, times its weight, can be added to state + token directly.")
+@by_hand.solution("each memory vector, multiplied by its weight, can be added to state + token.")
 def added_to_the_state(token: Row, state: Row, memory: Rows) -> TwoRows:
     weights = _weigh_list(state, memory)
     sums = [s + t for s, t in zip(state, token, strict=True)]

@@ -26,9 +26,9 @@ task = Task(
         "`softmax(scores) @ values`, with the softmax over the keys; it has shape (batch, "
         "num_queries, value_size) and the scores' dtype. Take `block_size` keys at a time, in one "
         "pass. For each query, carry the highest score so far, the sum of the exponentials, and "
-        "the sum of the values, each times its exponential; correct both sums when the highest "
-        "score rises. The last block may be smaller, and one block may hold all keys. Scores are "
-        "finite, of any size. Only the result is tested, not the number of passes."
+        "the sum of the values, each multiplied by its exponential; correct both sums when the "
+        "highest score rises. The last block may be smaller, and one block may hold all keys. "
+        "Scores are finite, of any size. Only the result is tested, not the number of passes."
     ),
     starter="def online_softmax(scores, values, block_size):\n    ...",
     laws=(Law("Some output lies outside the range of its values.", _within_the_values),),

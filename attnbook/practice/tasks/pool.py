@@ -16,10 +16,10 @@ task = Task(
     statement=(
         "Write `pool(weights, values)`. `weights` has shape (batch, num_queries, num_keys) and "
         "`values` (batch, num_keys, value_size). Give one output per query, (batch, num_queries, "
-        "value_size): the sum of its example's values, each times the weight that the query gives "
-        "to its key. There may be an axis for heads after the batch: (batch, num_heads, …) in "
-        "both inputs and in the output; each head has its own weights and values. Weights are "
-        "taken as they are: a row that sums to 0.5 gives an output half as large."
+        "value_size): the sum of its example's values, each multiplied by the weight that the "
+        "query gives to its key. There may be an axis for heads after the batch: (batch, "
+        "num_heads, …) in both inputs and in the output; each head has its own weights and values. "
+        "Weights are taken as they are: a row that sums to 0.5 gives an output half as large."
     ),
     starter="def pool(weights, values):\n    ...",
 )
@@ -68,7 +68,7 @@ task.solution(
 )(lambda weights, values: torch.einsum("...qk,...kv->...qv", weights, values))
 
 task.solution(
-    "it follows the task's text: each value times its weight, summed over the keys.",
+    "it follows the task's text: each value multiplied by its weight, summed over the keys.",
     name="every pair at once",
 )(lambda weights, values: pairs(weights, values).sum(dim=-2))
 
@@ -183,8 +183,8 @@ by_hand = ListTask(
     statement=(
         "Write `pool(weights, values)`: `weights` is a list of numbers, and `values` a list of as "
         "many vectors, each a list of numbers. Return one vector: the sum of all vectors, each "
-        "times its weight. Weights are taken as they are: where they sum to 0.5, the output is "
-        "half as large."
+        "multiplied by its weight. Weights are taken as they are: where they sum to 0.5, the "
+        "output is half as large."
     ),
     starter="def pool(weights, values):\n    ...",
 )
@@ -215,9 +215,7 @@ def place_by_place(weights: Row, values: Rows) -> Row:
     return output
 
 
-by_hand.solution("it loops over the vectors, and adds each one, times its weight, to the output.")(
-    parts.pool
-)
+by_hand.solution("it adds each vector, multiplied by its weight, to the output.")(parts.pool)
 
 
 def column_by_column(weights: Row, values: Rows) -> Row:

@@ -252,7 +252,8 @@ by_hand = ListTask(
         "list of vectors of that size, and `values` a list of as many vectors, which may have "
         "another size. A score is the dot product of query and key, divided by the root of the "
         "query's size. A softmax of the scores gives the weights; it must also work for scores of "
-        "1000 and of -1000. Return the sum of the value vectors, each times its weight: a list."
+        "1000 and of -1000. Return the sum of the value vectors, each multiplied by its weight: a "
+        "list."
     ),
     starter="import math\n\ndef attend(query, keys, values):\n    ...",
 )
@@ -363,7 +364,7 @@ def exponentials_never_divided(query: Row, keys: Rows, values: Rows) -> Row:
 
 
 @by_hand.bug(
-    fix="add up all values, each times its weight: the best key gets most of the weight, not all."
+    fix="add up all values, each multiplied by its weight: the best key gets most of it, not all."
 )
 def the_best_key_only(query: Row, keys: Rows, values: Rows) -> Row:
     """the value of the key with the highest score is returned, and the others never count."""

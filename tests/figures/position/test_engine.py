@@ -86,6 +86,6 @@ def test_a_short_sum_is_written_out(of_case):
     assert (
         of_case["sinusoidal"]["sentence"] == "dot product = 1.000 + 1.000 + 1.000 + 1.000 ≈ 4.000"
     )
-    assert of_case["one hand"]["sentence"] == "dot product = 1.000"
+    assert of_case["one pair"]["sentence"] == "dot product = 1.000"
     assert of_case["the largest"]["sentence"] == "dot product = sum of 8 pairs ≈ 8.000"
     assert of_case["rotary, zeros"]["sentence"] == "query · key = 0 + 0 ≈ 0"

@@ -7,8 +7,7 @@ import torch
 
 import attnbook
 from attnbook.figures import PositionFigure
-from tests.figures.attention.cases import differ
-from tests.figures.position.cases import positions, random
+from tests.figures.position.cases import positions
 
 
 @pytest.mark.parametrize(
@@ -21,18 +20,6 @@ def test_the_earlier_of_the_two_stays_at_the_start(distance, expected):
     assert f"p = {expected[0]}, q = {expected[1]}\n" in repr(figure)
     rows = attnbook.sinusoidal_encoding(28, size=4, dtype=torch.float64)[expected]
     assert torch.equal(figure.vectors, rows)
-
-
-def test_a_query_and_a_key_are_rotated_as_in_a_layer():
-    query, key = random(8)
-    figure = PositionFigure.rotary(query, key)
-    for start, distance in ((0, 0), (3, 5), (100, -24)):
-        figure.start, figure.distance = start, distance
-        p, q = (torch.tensor([position]) for position in positions(start, distance))
-        queries = attnbook.rotary_encoding(query.reshape(1, 1, 8), p)
-        keys = attnbook.rotary_encoding(key.reshape(1, 1, 8), q)
-        score = attnbook.dot_score(queries, keys)
-        assert not differ(figure.dot_products.sum().item(), score.squeeze(), 1e-5)
 
 
 def test_the_text_of_a_case_worked_by_hand():

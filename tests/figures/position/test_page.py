@@ -17,14 +17,14 @@ READ = reading("""
     distance: Number(all('input')[1].value),
     labels: all('input').map((input) => input.ariaValueText),
     bodies: bodies(),
-    printed: all('.pair:has(.clock)').map((pair) => texts('span', pair)),
-    hands: all('.pair:has(.clock)').map((pair) => attributes('.hand line', ['x2', 'y2'], pair)),
+    printed: all('.pair:has(.circle)').map((pair) => texts('span', pair)),
+    arrows: all('.pair:has(.circle)').map((pair) => attributes('.arrow line', ['x2', 'y2'], pair)),
     dot: attributes('.graph .dot', ['x1', 'y1'])[0],
     curve: points('.graph .line'),
     note: all('.stage-name').at(-1).textContent,
     readout: figure.querySelector('.readout').textContent,
 """)
-FACE = 44  # the length of the longest hand
+FACE = 44  # the length of the longest arrow
 DRAWN = 0.01  # of 100
 
 
@@ -35,15 +35,15 @@ def disagreements(seen: dict[str, Any], state: dict[str, Any]) -> list[str]:
     vectors, products = true["vectors"], true["products"]
     (*numbers, (dot,)), sweep = seen["bodies"]
     longest = vectors.unflatten(1, (-1, 2)).norm(dim=-1).max() or 1
-    hands = (FACE * vectors / longest).unflatten(1, (-1, 2)).transpose(0, 1).clone()
-    hands[..., 1] *= -1  # pictures point down
+    arrows = (FACE * vectors / longest).unflatten(1, (-1, 2)).transpose(0, 1).clone()
+    arrows[..., 1] *= -1  # pictures point down
     on_curve = seen["curve"][seen["distance"] + len(seen["curve"]) // 2]
     wrong = {
         "numbers": differ([row[:2] for row in numbers], vectors.T, CLOSE),
         "parts": differ([row[2] for row in numbers], vectors.prod(dim=0), CLOSE),
         "dot": differ(dot, true["dot"], CLOSE),
         "sweep": differ([row[0] for row in sweep], along(state, seen["start"]), CLOSE),
-        "hands": differ(seen["hands"], hands, DRAWN),
+        "arrows": differ(seen["arrows"], arrows, DRAWN),
         "labels": seen["labels"]
         != ["p = {}, q = {}".format(*true["positions"].tolist()), str(seen["distance"])],
         "note": seen["note"]

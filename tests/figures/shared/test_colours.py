@@ -14,6 +14,7 @@ from attnbook.colors import DARK, LIGHT, css_variables, mix
 from attnbook.colors import KEYS as KEY_COLORS
 from attnbook.display import BLUE
 from tests.tools.pictures.test_draw import DARK_PAGE, LIGHT_PAGE, contrast
+from tools import ROOT
 from tools.pictures import svg_shapes
 from tools.site.publish.cards import WEIGHTS
 
@@ -83,10 +84,12 @@ def test_the_colours_of_a_picture_have_contrast_with_the_page(theme, name):
 
 
 @each_theme
-@pytest.mark.parametrize("name", ["--ink", "--quiet", "--error"])
+@pytest.mark.parametrize("name", ["--ink", "--quiet", "--error", *KEYS])
 def test_text_has_contrast_with_the_page_and_with_the_grey_ground(theme, name):
-    for ground in (PAGES[theme], colours(theme)["--ground"]):
-        assert contrast(colours(theme)[name], ground) >= 4.5
+    named, style = colours(theme), (ROOT / "tools/site/static/site.css").read_text("utf-8")
+    (share,) = re.findall(r"color-mix\(in srgb, var\(--paint\) (\d+)%, var\(--ink\)\)", style)
+    text = mix(named[name], int(share) / 100, named["--ink"]) if name in KEYS else named[name]
+    assert all(contrast(text, ground) >= 4.5 for ground in (PAGES[theme], named["--ground"]))
 
 
 @each_theme

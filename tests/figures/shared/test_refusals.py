@@ -166,7 +166,7 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (pooling, {"query": True}, "query must be one number, got True"),
     (pooling, {"truth": lambda x: x - INFINITE}, "truth must be finite, got -inf at index"),
     (pooling, {"truth": lambda _: 1.0}, "truth must return one number per key, 201, got float"),
-    (PositionFigure, {"size": 7}, "size must be even, two numbers for each hand, got 7"),
+    (PositionFigure, {"size": 7}, "size must be even, two numbers for each pair, got 7"),
     (PositionFigure, {"size": 18}, f"{MOST} 16 of numbers in a vector, got 18; show a part of it"),
     (PositionFigure, {"size": 8, "positions": 1025}, f"{MOST} 1024 of positions, got 1025"),
     (PositionFigure, {"size": 8.0}, "size must be a whole number, got 8.0"),

@@ -15,6 +15,7 @@ from sphinx.util.console import strip_colors
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from tools import ROOT
+from tools.book.keys import KeyRole
 from tools.site.assets.finish import finish_scripts
 from tools.site.extension import EVENTS, connect
 from tools.site.figures import lazy_scripts, live
@@ -143,6 +144,7 @@ class Book:
                 folders[0], None, *folders[1:], "html", confoverrides=config | settings,
                 status=None, warning=warnings,
             )  # fmt: skip
+            app.add_role("key", KeyRole())
             connect(app, events_of(parts or (live, lazy_scripts)))
             app.build()
         finish_scripts(self.html / "_static")  # the sentences of `storage.js`

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from attnbook.colors import KEYS, css_variables
 from tools.site.assets import icons, node
 
 PROGRAM = Path(__file__).with_name("purge.mjs")
@@ -27,6 +28,7 @@ STYLES = (
     "katex/katex.css",
     "site.css",
 )
+KEY_CLASS = "attnbook-key"  # of a key in prose; with its number, that of its colour
 IMPORT = re.compile(r'@import "([^"]+)";')
 ADDRESS = re.compile(r"""url\((["']?)(?!["']?data:|#)([^"')]+)\1\)""")
 # Rules of the theme for what follows a `legend`, and for a `div` after a caption. They name no
@@ -37,6 +39,12 @@ COSTLY = re.compile(r"(?:legend ?\+ ?\*|div\.code-block-caption ?\+ ?div) ?\{[^}
 # must fit between them and the sidebar.
 BREAKPOINT = re.compile(r"(?<=-width:)(1200|1199)(?=(?:\.98)?px)")
 SOURCE_MAP = re.compile(r"/\*# sourceMappingURL=.*?\*/")
+
+
+def color_keys() -> str:
+    """The colours of keys in prose, which are those of figures."""
+    rules = (f".{KEY_CLASS}-{i} {{ --paint: var(--key-{i}); }}\n" for i in range(len(KEYS)))
+    return css_variables(f".{KEY_CLASS}") + "".join(rules)
 
 
 def join_styles(static: Path, patterns: Iterable[str] = STYLES) -> str:
@@ -86,7 +94,7 @@ def write_styles(site: Path, *, whole: bool = False) -> str:
     for pattern in STYLES:
         if not any(static.glob(pattern)):
             raise FileNotFoundError(f"the site's styles must hold {pattern}, got none in {static}")
-    style = without_icons(join_styles(static), icons.glyphs_used(site))
+    style = color_keys() + without_icons(join_styles(static), icons.glyphs_used(site))
     style = style if whole else remove_unused(style, site)
     (static / BUNDLE).write_text(style, "utf-8")
     return style

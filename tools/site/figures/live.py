@@ -23,7 +23,7 @@ from sphinx.util import logging
 
 from tools.site import TEXT
 from tools.site.assets.minify import minify, read_script
-from tools.site.figures import items
+from tools.site.figures import items, keys
 from tools.site.page_tree import cells, nb_elements, tags_of
 
 HOST = Path(__file__).parent / "host.js"
@@ -148,6 +148,7 @@ def show_live(view: View, name: str, model: dict[str, Any], item: str) -> None:
     still = state.get("still_html", "")
     text = placeholder(name, state["static_text"], still, item, state.get("kind", ""))
     view.form.children = []
+    view.form[keys.LABELS] = state.get(keys.LABELS, [])
     view.form.append(nodes.raw("", text, format="html"))
 
 
@@ -227,6 +228,7 @@ def replace_widgets(app: Sphinx, tree: nodes.document) -> None:
             show_as_text(view)
         return
     mounted = show_figures(tree, saved_models(saved[1]) if saved else {}, page)
+    keys.color_keys(tree)
     if mounted:
         add_scripts(app.env, page, mounted)
 

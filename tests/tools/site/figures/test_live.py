@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from nbformat import v4
 
 from tests.tools.site.live_pages import STAND_IN, book, cell, control, figure, page, printed, view
 from tools.site.figures.live import NOTE, TAG, name_of
@@ -13,6 +14,10 @@ from tools.site.figures.live import NOTE, TAG, name_of
 SCRIPT = re.compile(r'<script class="attnbook-state" type="application/json">(.*?)</script>')
 EVIL = "</script><script>alert(1)</script><!--"
 STRAY = '```{raw} html\n<script type="application/vnd.jupyter.widget-view+json">{}</script>\n```'
+
+
+# Names of keys before a figure with these labels, and between it and another.
+NAMED = "{key}`fish` {key}`that <bird>`", "{key}`one <dog>` {key}`two <1>` {key}`wolf`"
 
 
 def one_figure(size: int = 3, **changes):
@@ -43,6 +48,9 @@ def write_pages():
     tagged = cell(
         printed("before 5"), view("a", "IntSlider(value=5)"), tags=(TAG,), source="slider()"
     )
+    early, late = map(v4.new_markdown_cell, NAMED)
+    animals, others = ["dog", "bird", "fish"], ["cat", "dog"]
+    labelled = {"a": figure(key_labels=animals), "b": figure(4, key_labels=others)}
     stray = page()
     stray.cells[0].source += f"\n\n{STRAY}"
     return refused | {
@@ -54,6 +62,7 @@ def write_pages():
         "evil": one_figure(caption=EVIL),
         "plain": page(cell(printed("1")), models={"layout": control("Layout")}),
         "gone": page(cell(view("gone")), models={"a": figure()}),
+        "keys": page(early, cell(a), late, cell(four), models=labelled),
         "stray": stray,
         "tagged": page(tagged, models={"a": control("IntSlider")}),
         "silent": page(cell(tags=(TAG,))),
@@ -114,6 +123,16 @@ def test_no_page_loads_require_js_and_one_without_figures_loads_nothing(pages):
     for name in ("one", "plain"):
         assert re.findall("require|html-manager|vnd\\.jupyter", pages.read(name)) == []
     assert re.findall("live/|attnbook", pages.read("plain")) == []
+
+
+# Keys in prose
+
+
+def test_a_key_has_its_colour_in_the_nearest_figure_and_one_that_none_has_is_named(pages):
+    found = re.findall(r'<strong class="attnbook-key attnbook-key-(\d)">(\w+)<', pages.read("keys"))
+    assert found == [("2", "fish"), ("1", "that"), ("0", "one"), ("1", "two")]
+    (warning,) = warnings_of(pages, "keys").splitlines()
+    assert "{key}`wolf` must be one of dog, bird, fish, cat" in warning
 
 
 # Modules
