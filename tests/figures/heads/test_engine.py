@@ -15,20 +15,20 @@ return {
     warned: typed.map((text) => figure.warning(text, 24)),
     predictable: texts.map(figure.predictable),
     counted: counts.map((given) => figure.describeCount(...given)),
-    read: typed.map(figure.symbolsOf),
+    read: typed.map(figure.readTyped),
 };
 """
 TEXTS = ["a", "pa", "abcabcab", "abcdefgh" * 4, *(line.text for line in lines("test"))]
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 REFUSED = {
-    "": "Type at least one symbol, from a to p.",
-    "abq": "The model knows only the symbols a to p, not “q”.",
-    " ": "Type at least one symbol, from a to p.",
-    "A Z": "The model knows only the symbols a to p, not “Z”.",
-    "aİ": "The model knows only the symbols a to p, not “İ”.",
-    "a😀": "The model knows only the symbols a to p, not “😀”.",
-    "a" * 33: "The figure shows at most 32 symbols, but there are 33.",
-    "a " * 33: "The figure shows at most 32 symbols, but there are 33.",
+    "": "Type at least one token, from a to p.",
+    "abq": "The model knows only the tokens a to p, not “q”.",
+    " ": "Type at least one token, from a to p.",
+    "A Z": "The model knows only the tokens a to p, not “Z”.",
+    "aİ": "The model knows only the tokens a to p, not “İ”.",
+    "a😀": "The model knows only the tokens a to p, not “😀”.",
+    "a" * 33: "The figure shows at most 32 tokens, but there are 33.",
+    "a " * 33: "The figure shows at most 32 tokens, but there are 33.",
     "a " * 32: "",
     "a" * 32: "",
     "p": "",
@@ -36,7 +36,7 @@ REFUSED = {
 READ = {"d k a f c d k": "dkafcdk", "ABCD": "abcd", " a\tB\u00a0c ": "abc"}
 WARNED = {
     "a" * 24: "",
-    "a" * 25: "It was trained on 24 symbols at a time: positions from 24 on are new to it.",
+    "a" * 25: "It was trained on 24 tokens at a time: positions from 24 on are new to it.",
 }
 COUNTS = [
     ["abcabcab", "bcabcabc", "bcabcabc", []],
