@@ -188,7 +188,7 @@ function store(model, item, figure) {
 function evidenceList(evidence) {
   const rows = evidence.map(([name, text], i) => {
     const isWrong = i === evidence.length - 1;
-    const value = make("dd", { class: isWrong ? "wrong" : null, text: `${isWrong ? MARKS.wrong : ""}${text}` });
+    const value = make("dd", { class: isWrong ? "wrong" : null }, ...withCode(`${isWrong ? MARKS.wrong : ""}${text}`));
     return make("div", {}, make("dt", { text: name }), value);
   });
   return rows.length ? [make("dl", { class: "attnbook-evidence" }, ...rows)] : [];
