@@ -35,7 +35,7 @@ HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 @pytest.fixture(scope="module")
 def show(stage):
-    return show_with_model(stage, ROOM, "long", "one token")
+    return show_with_model(stage, ROOM, "long")
 
 
 def test_at_the_ends_of_every_control_it_shows_the_decoder(show):
@@ -132,15 +132,6 @@ def test_nothing_moves_when_heads_are_removed_or_a_message_appears(show):
     for typed in (LONG + "a", "", LONG):
         field(figure).fill(typed)
         assert figure.evaluate(BOXES) == before, typed
-
-
-def test_few_symbols_do_not_make_a_huge_picture(show):
-    figure = show("one token").figure
-    open_more_controls(figure, ".all-weights")
-    for text in ("p", "abc"):
-        field(figure).fill(text)
-        height = figure.locator(".heat-picture").bounding_box()["height"]
-        assert height == pytest.approx(17.6 * len(text), abs=1)
 
 
 def test_the_readout_is_about_the_query_and_then_about_the_key_that_is_pointed_at(show):
