@@ -1,4 +1,4 @@
-"""The picture of copying: one layer stores the previous symbol, the next attends to it."""
+"""The picture of copying: one layer stores the previous token, the next attends to it."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from tools.pictures.svg_shapes import (
 )
 
 TEXT = "dkafcdk"
-MATCH = 3  # the score of a key that has stored the query's symbol; the others have 0
+MATCH = 3  # the score of a key that has stored the query's token; the others have 0
 
 NAMES = 66  # the width of the rows' names
-COLUMN, LEFT = 41, 72  # from one symbol to the next, and where the first one begins
-CELL = COLUMN - 2  # the width of a symbol
+COLUMN, LEFT = 41, 72  # from one token to the next, and where the first one begins
+CELL = COLUMN - 2  # the width of a token
 MIDDLES = [LEFT + COLUMN * i + CELL / 2 for i in range(len(TEXT) + 1)]
 PANEL = COLUMN * len(TEXT) - 2  # a layer is as wide as the text
-NONE = "–"  # there is nothing before the first symbol
+NONE = "–"  # there is nothing before the first token
 
 BEFORE = NONE + TEXT[:-1]
 ASKS = TEXT[-1]
-WEIGHTS = softmax([MATCH if symbol == ASKS else 0 for symbol in BEFORE])
+WEIGHTS = softmax([MATCH if token == ASKS else 0 for token in BEFORE])
 FOUND = WEIGHTS.index(max(WEIGHTS))
 NEXT = TEXT[FOUND]
-# One colour for the symbol of the query, one for the output, and one for others.
+# One colour for the token of the query, one for the output, and one for others.
 COLORS = {ASKS: KEY_COLORS[0], NEXT: KEY_COLORS[1]}
 OTHER = QUERY_COLORS[1]
 
 
-def row(y: float, name: str, symbols: str) -> str:
-    """Draw the name of a row and its symbols."""
+def row(y: float, name: str, tokens: str) -> str:
+    """Draw the name of a row and its tokens."""
     body = chip(2, y, NAMES, name)
-    for i, symbol in enumerate(symbols):
-        color = PALE if symbol == NONE else COLORS.get(symbol, OTHER)
-        body += chip(LEFT + COLUMN * i, y, CELL, symbol, color)
+    for i, token in enumerate(tokens):
+        color = PALE if token == NONE else COLORS.get(token, OTHER)
+        body += chip(LEFT + COLUMN * i, y, CELL, token, color)
     return body
 
 
@@ -56,13 +56,13 @@ def step(x: float, y1: float, y2: float) -> str:
 
 
 def noting() -> str:
-    """Draw the first layer: each position stores the previous symbol and its own."""
+    """Draw the first layer: each position stores the previous token and its own."""
     ways = "".join(arrow(x, 30, 46) for x in MIDDLES[: len(TEXT)])
     steps = "".join(step(x, 74, 104) for x in MIDDLES[: len(TEXT) - 1])
     return (
         row(2, "text", TEXT)
         + ways
-        + strip(LEFT, 46, PANEL, "layer 0", "note who is before")
+        + strip(LEFT, 46, PANEL, "layer 0", "add previous token")
         + steps
         + row(104, "before", BEFORE)
         + row(134, "own", TEXT)
@@ -82,7 +82,7 @@ def finding() -> str:
 
 
 def copying() -> str:
-    """Draw how two layers predict the next symbol."""
+    """Draw how two layers predict the next token."""
     last = LEFT + COLUMN * len(TEXT)
     down = MIDDLES[FOUND]
     body = (
@@ -96,10 +96,10 @@ def copying() -> str:
     spelled = " ".join(TEXT)
     others = sorted({format_number(w, 2) for i, w in enumerate(WEIGHTS) if i != FOUND})
     about = (
-        f"Two layers read {spelled}. In layer 0 every position stores the symbol before it, and "
+        f"Two layers read {spelled}. In layer 0 every position stores the token before it, and "
         f"its own. In layer 1 the query of the last {ASKS} fits positions with {ASKS} before them. "
         f"The {NEXT} has it: its weight is {format_number(WEIGHTS[FOUND], 2)}, that of each other "
-        f"position {join(others)}. So the next symbol is {NEXT}."
+        f"position {join(others)}. So the next token is {NEXT}."
     )
     title = "Two layers find what comes next in a text that repeats"
     return svg("heads-that-copy", (WIDTH, 306), title, about, body)

@@ -16,8 +16,8 @@ import { tokenView } from "../tokens/view.js";
 import { headGrid } from "./grid.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { follow, opened } from "./model.js";
-import { tables } from "./tables.js";
-import { describe, describeCount, readingOf, refusal, symbolsOf, tokensOf, warning } from "./words.js";
+import { addedTable } from "./tables.js";
+import { describe, describeCount, readingOf, readTyped, refusal, tokensOf, warning } from "./words.js";
 
 /** The snapshot of training. @param {number[]} steps @param {(step: number) => void} onChoose */
 function training(steps, onChoose) {
@@ -28,11 +28,11 @@ function training(steps, onChoose) {
   return { name: TEXT.snapshot, element: control.element, paint };
 }
 
-/** What the head in focus adds to each symbol's score. @param {string} characters that the model knows */
+/** What the head in focus adds to each token's score. @param {string} characters that the model knows */
 function addedBars(characters) {
   const picture = bars(characters.length, "bars");
   const boxes = [...picture.element.querySelectorAll("[data-key]")];
-  for (const box of boxes) box.removeAttribute("data-key"); // symbols that may come next are no keys
+  for (const box of boxes) box.removeAttribute("data-key"); // tokens that may come next are no keys
   const axis = make("div", { class: "numbers per-key" }, ...Array.from(characters, (text) => make("span", { text })));
   const { element, setNote } = stage(SHARED.pooling, { className: "added", picture: [picture.element, axis] });
   /** @param {Reading} reading @param {number} query @param {HeadAt} focus @param {boolean} gone */
@@ -51,7 +51,7 @@ function actionsOf(model) {
   return {
     type(/** @type {string} */ text) {
       const [query, before] = [model.get("query"), model.get("text").length];
-      // A query at the last symbol follows what is typed.
+      // A query at the last token follows what is typed.
       set({ text, query: query === before - 1 ? text.length - 1 : Math.min(query, text.length - 1) });
     },
     step: (/** @type {number} */ step) => set({ step }),
@@ -70,7 +70,7 @@ function parts(model, repaint) {
   const actions = actionsOf(model);
   const field = tokenField({
     label: fill(TEXT.text_field, { first: characters[0], last: characters[characters.length - 1] }),
-    read: symbolsOf,
+    read: readTyped,
     refusal: (typed) => refusal(typed, characters),
     onInput: actions.type,
     repaint,
@@ -79,29 +79,33 @@ function parts(model, repaint) {
   const { first, more } = arrangeControls(model.get("action"), model.get("steps").length > 1 ? [steps] : []);
   const sizes = scores.map((layer) => layer.length);
   const grid = headGrid(sizes, actions.focus, actions.remove);
-  const [added, numbers] = [addedBars(characters), tables(characters)];
+  const [added, numbers] = [addedBars(characters), addedTable(characters)];
   const count = make("p", { class: "answer", "aria-live": "polite" });
   const view = tokenView({
     onQuery: actions.query,
-    names: { source: TEXT.symbols },
-    most: [20, 9],
+    names: { source: TEXT.tokens },
+    most: [20, 11],
     legend: TEXT.legend,
     grid: [grid.element],
-    answer: [added.element, count],
-    tables: numbers.elements,
+    answer: [count],
+    detail: { element: added.element, paint: () => added.paint(seen.reading, at, model.get("focus"), isGone()) },
+    tables: [numbers.element],
     more,
   });
   let at = 0;
-  /** @param {Seen} seen */
-  const paint = ({ reading, removed, whole }) => {
-    const [text, headAt] = [model.get("text"), model.get("focus")];
+  /** @type {Seen} */
+  let seen;
+  const isGone = () => seen.removed.some((each) => String(each) === String(model.get("focus")));
+  /** @param {Seen} now */
+  const paint = (now) => {
+    seen = now;
+    const { reading, removed, whole } = now;
+    const [text, headAt, gone] = [model.get("text"), model.get("focus"), isGone()];
     // Until the model has read a new text, the query stays, too; Python sets one trait at a time.
     if (text === reading.text) at = Math.min(model.get("query"), text.length - 1);
-    const gone = removed.some((each) => String(each) === String(headAt));
     steps.paint(model.get("step"));
     put(count, { text: describeCount(reading.text, reading.guesses, whole, removed) });
     grid.paint(reading.heads, at, headAt, model.get("removed"));
-    added.paint(reading, at, headAt, gone);
     numbers.paint(reading, at, headAt);
     view.element.classList.toggle("gone", gone);
     view.paint({

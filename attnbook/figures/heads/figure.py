@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from attnbook.models.transformer.decoder import Reading
 
 TEXT = Messages(__file__)
-MOST = 32  # symbols: with more, a pair is too small to be seen
-TRAINED = 24  # symbols of a line in training
+MOST = 32  # tokens: with more, a pair is too small to be seen
+TRAINED = 24  # tokens of a sequence in training
 
 
 def _sort_heads(heads: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -38,7 +38,7 @@ def _check_step(_name: str, steps: list[int], step: int) -> None:
 
 def _check_text(name: str, steps: list[int], text: str) -> None:
     if isinstance(text, str):  # else the vocabulary refuses it
-        check_count("symbols", len(text), MOST)
+        check_count("tokens", len(text), MOST)
     decoder_of(name, steps[-1]).vocabulary.encode(text)
 
 
@@ -61,7 +61,7 @@ def _check_removed(name: str, steps: list[int], removed: list[list[int]]) -> Non
 
 def _check_query(text: str, query: int) -> None:
     if query >= len(text):
-        raise ValueError(f"query must lie in [0, symbols={len(text)}), got {query}")
+        raise ValueError(f"query must lie in [0, tokens={len(text)}), got {query}")
 
 
 CHECKS: dict[str, Any] = {
@@ -73,16 +73,16 @@ CHECKS: dict[str, Any] = {
 
 
 class HeadsFigure(TokenFigure):
-    """A small Transformer's guesses for each next symbol, and its heads, which can be removed.
+    """A small Transformer's guesses for each next token, and its heads, which can be removed.
 
     One of the book's decoders reads the text: on the book's pages in the page itself, from
     the same float32 weights in double precision, whatever the reader types; so does this
-    Python half. A symbol can be predicted if the one before it occurred earlier, followed by
-    the same symbol.
+    Python half. A token can be predicted if the one before it occurred earlier, followed by
+    the same token.
 
     Args:
         name: a decoder of `attnbook.models.transformer.checkpoints`, attention only.
-        text: what it reads first, 1 to 32 of its symbols; in training it saw 24.
+        text: what it reads first, 1 to 32 of its tokens; in training it saw 24.
         focus: the head shown large, `(layer, head)` from 0.
         step: the snapshot of its training, one of `decoder_steps(name)`; by default the last.
         removed: heads whose output is set to 0, `(layer, head)` each.
@@ -95,7 +95,7 @@ class HeadsFigure(TokenFigure):
     Raises:
         TypeError: `text` is no string.
         ValueError: there is no such decoder, step or head; the decoder has a norm or a
-            feed-forward; the text is empty, too long, or has a symbol that it does not know.
+            feed-forward; the text is empty, too long, or has a token that it does not know.
         traitlets.TraitError: the same, of a trait that is set later.
 
     Example:
@@ -182,15 +182,15 @@ class HeadsFigure(TokenFigure):
         yield TEXT("title", name=self.name, step=self.step)
         percent = [f"{100 * chance:.0f}" for chance in reading.probabilities.amax(-1).tolist()]
         rows = {
-            TEXT("symbols"): text,
+            TEXT("tokens"): text,
             TEXT("guesses"): reading.guesses,
             TEXT("percent"): percent,
             TEXT("verdict"): _mark_guesses(text, reading.guesses),
         }
         for title, row in rows.items():
-            yield f"{title} {' '.join(f'{each:>3}' for each in row)}"
+            yield f"{title:<7} {' '.join(f'{each:>3}' for each in row)}"
         yield describe_count(text, reading.guesses, self.shown["whole"], self.removed)
-        yield TEXT("attends_most_to", query=self.query, symbol=text[self.query])
+        yield TEXT("attends_most_to", query=self.query, token=text[self.query])
         for layer, heads in enumerate(reading.weights[:, :, self.query].tolist()):
             for head, row in enumerate(heads):
                 key = row.index(max(row))
@@ -198,14 +198,14 @@ class HeadsFigure(TokenFigure):
                     "removed_head_peak" if [layer, head] in self.removed else "head_peak",
                     head=name_of((layer, head)),
                     key=key,
-                    symbol=text[key],
+                    token=text[key],
                     weight=decimals(row[key]),
                 )
                 yield f"  {line}"
 
 
 def _mark_guesses(text: str, guesses: str) -> str:
-    """✓ or ✗ below a symbol whose successor can be predicted: whether it is guessed."""
+    """✓ or ✗ below a token whose successor can be predicted: whether it is guessed."""
     verdicts = [
         ("✓" if guess == after else "✗") if can else "·"
         for guess, after, can in zip(guesses, text[1:], predictable(text)[1:], strict=False)

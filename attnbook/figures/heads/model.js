@@ -20,8 +20,8 @@ export function opened(packed) {
 
 /** What enters the first layer. @param {Snapshot} model @param {string} text */
 function embedded({ characters, num_hiddens, arrays }, text) {
-  return Array.from(text, (symbol, position) => {
-    const start = characters.indexOf(symbol) * num_hiddens;
+  return Array.from(text, (token, position) => {
+    const start = characters.indexOf(token) * num_hiddens;
     const vector = Array.from(arrays.embedding.subarray(start, start + num_hiddens));
     return plus(vector, sinusoidal(position, num_hiddens));
   });
@@ -65,9 +65,9 @@ function attention({ arrays, num_hiddens, num_heads }, layer, stream, removed) {
 }
 
 /**
- * Read a text: the guess after each of its symbols, and what each head did on the way.
+ * Read a text: the guess after each of its tokens, and what each head did on the way.
  * @param {Snapshot} model
- * @param {string} text of the model's symbols, at least one
+ * @param {string} text of the model's tokens, at least one
  * @param {HeadAt[]} removed heads whose output is set to 0
  * @returns {Reading}
  */

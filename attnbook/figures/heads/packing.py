@@ -49,7 +49,7 @@ def pack_model(name: str) -> dict[str, Any]:
     """All snapshots of one of the book's decoders, as JSON can hold them.
 
     `data` has one text for each of `steps`: the arrays as `in_base64` writes them, in the order
-    of `arrays`, `[name, shape]`, rows first. Only symbols have rows in `embedding` and `output`:
+    of `arrays`, `[name, shape]`, rows first. Only characters have rows in `embedding` and `output`:
     padding, beginning and end have none.
 
     Raises:

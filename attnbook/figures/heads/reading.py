@@ -40,7 +40,7 @@ def compute_stored(
     """What a page shows until its model is there, with few digits.
 
     Scores have a row for each query, as long as the keys that it attends to; `added` is what the
-    head in focus adds directly to each symbol's score.
+    head in focus adds directly to each token's score.
     """
     decoder = decoder_of(name, step)
     scores, added = inspect_heads(decoder, text, removed, focus)
@@ -65,7 +65,7 @@ def compute_stored(
 def inspect_heads(
     decoder: Decoder, text: str, removed: Sequence[Head], focus: Head
 ) -> tuple[Tensor, Tensor]:
-    """The scores of every head, and what the one in focus adds to the symbols' scores."""
+    """The scores of every head, and what the one in focus adds to the tokens' scores."""
     inputs: dict[MultiHeadAttention, Tensor] = {}
     layer, head = focus
     mixes: list[Tensor] = []
@@ -100,13 +100,13 @@ def scores_of(attention: MultiHeadAttention, x: Tensor) -> Tensor:
 
 
 def predictable(text: str) -> list[bool]:
-    """Which symbols can be predicted: the one before occurred earlier, followed by the same one."""
+    """Which tokens can be predicted: the one before occurred earlier, followed by the same one."""
     behind = dict(behind_last(text))
-    return [i - 1 in behind and text[behind[i - 1]] == symbol for i, symbol in enumerate(text)]
+    return [i - 1 in behind and text[behind[i - 1]] == token for i, token in enumerate(text)]
 
 
 def score(text: str, guesses: str) -> tuple[int, int]:
-    """How many of the symbols that can be predicted are guessed, and how many there are."""
+    """How many of the tokens that can be predicted are guessed, and how many there are."""
     right = [guesses[i - 1] == text[i] for i, can in enumerate(predictable(text)) if can]
     return sum(right), len(right)
 

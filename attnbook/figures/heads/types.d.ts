@@ -20,12 +20,12 @@ export interface Opened {
 export interface Reading {
   text: string;
   characters: string;
-  /** The likeliest symbol after each one, and its probability. */
+  /** The likeliest token after each one, and its probability. */
   guesses: string;
   chances: number[];
   /** By layer, then by head. */
   heads: Head[][];
-  /** What a head's output adds to each symbol's score, directly; null if that is not known. */
+  /** What a head's output adds to each token's score, directly; null if that is not known. */
   added(headAt: HeadAt, query: number): number[] | null;
 }
 
@@ -48,7 +48,7 @@ export interface Stored {
   /** The guesses with every head. */
   whole: string;
   scores: number[][][][];
-  /** Of the head in focus: for each query, what is added to each symbol's score. */
+  /** Of the head in focus: for each query, what is added to each token's score. */
   added: number[][];
 }
 

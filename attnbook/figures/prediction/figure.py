@@ -21,7 +21,7 @@ from attnbook.figures.shared.base import (
 )
 from attnbook.messages import Messages
 from attnbook.practice import check
-from attnbook.practice.registry import find_bugs
+from attnbook.practice.registry import find_bugs, find_task
 from attnbook.practice.task import Function
 
 TEXT = Messages(__file__)
@@ -45,6 +45,7 @@ class Prediction(Figure):
             needs at least one.
         labels: of the numbers; a single one needs none.
         within: the tolerance of a typed number.
+        evidence: what is known before, a text by its name; the last one is wrong.
         caption: one sentence below the figure.
 
     Traits that the reader's answers set: `tried`, the wrong answers; `done`, "right" or
@@ -72,11 +73,12 @@ class Prediction(Figure):
     right = traitlets.Any().tag(sync=True)
     wrong_answers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
     within = traitlets.Float().tag(sync=True)
+    evidence: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: name, text
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until its script runs
     tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     done = traitlets.Unicode().tag(sync=True)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a question, its answers, and what is around them
         self,
         ask: str,
         right: object,
@@ -84,6 +86,7 @@ class Prediction(Figure):
         *,
         labels: Sequence[str] = (),
         within: float = WITHIN,
+        evidence: Mapping[str, str] | None = None,
         caption: str = "",
     ) -> None:
         typed = not isinstance(right, str | tuple)
@@ -92,6 +95,7 @@ class Prediction(Figure):
             (convert(answer), sentence) for sentence, answer in (wrong_answers or {}).items()
         ]
         answer = convert(right)
+        known = [[*pair] for pair in (evidence or {}).items()]
         _check_distinct(answer, mistakes, within if typed else 0)
         if typed:
             _check_labels(labels, answer)
@@ -106,19 +110,20 @@ class Prediction(Figure):
             right=answer,
             wrong_answers=[[*pair] for pair in mistakes],
             within=within,
+            evidence=known,
             caption=caption,
-            static_text="\n".join(_text_lines(ask, labels, answer, mistakes)),
-            still_html=_static_html(ask, options, labels or [""]),
+            static_text="\n".join(_text_lines(ask, known, labels, answer, mistakes)),
+            still_html=_static_evidence(known) + _static_html(ask, options, labels or [""]),
         )
 
     @classmethod
-    def claims(cls, ask: str, claims: Mapping[str, object], *, caption: str = "") -> Prediction:
+    def claims(cls, ask: str, claims: Mapping[str, object], **options: Any) -> Prediction:  # noqa: ANN401 - as the constructor's
         """Ask which of some claims holds.
 
         Args:
             ask: what they are about, in a few words, such as "The weights …".
             claims: for the one that holds, True; for each other, False and a sentence on it.
-            caption: one sentence below the figure.
+            options: as of the constructor.
 
         Raises:
             ValueError: none of them holds, or more than one, or two have one sentence.
@@ -133,19 +138,30 @@ class Prediction(Figure):
         wrong_answers = {found[1]: claim for claim, found in others.items()}  # type: ignore[index]
         if len(wrong_answers) != len(others):
             raise ValueError("each claim that does not hold must have a sentence of its own")
-        return cls(ask, holds[0], wrong_answers, caption=caption)
+        return cls(ask, holds[0], wrong_answers, **options)
 
     @classmethod
-    def bug(cls, task: str, code: Function, *others: str) -> Prediction:
-        """Ask which bug some code has; a wrong choice is explained by what its users report.
+    def bug(
+        cls,
+        task: str,
+        code: Function,
+        *others: str,
+        run: Callable[[Function], object] | None = None,
+        given: str = "",
+    ) -> Prediction:
+        """Ask which bug some code has; a wrong choice is explained by what that bug gives.
 
         Args:
             task: as `check` takes it.
             code: a function or a class with one known bug, which `check` finds.
             others: names of other bugs of the task, to choose from.
+            run: computes numbers with a function for the task. The figure shows them for correct
+                code and for this one; without it, users' reports explain wrong choices.
+            given: what `run` computes them from.
 
         Raises:
-            ValueError: the code has no known bug, or two; or there is no other bug of a name.
+            ValueError: the code has no known bug, or two; there is no other bug of a name; or
+                another one gives the same numbers.
 
         Example:
             >>> from attnbook.figures import Prediction
@@ -159,9 +175,18 @@ class Prediction(Figure):
             names = [bug.name for bug in found]
             raise ValueError(f"code must have one known bug of {task}, got {names}")
         claims: dict[str, object] = {found[0].cause: True}
+        if not run:
+            for bug in find_bugs(task, others):
+                claims[bug.cause] = (False, TEXT("other_bug", symptom=bug.symptom))
+            return cls.claims(TEXT("which_bug"), claims)
+        expected, got = (_shorten(run(each)) for each in (find_task(task).reference, code))
         for bug in find_bugs(task, others):
-            claims[bug.cause] = (False, TEXT("other_bug", symptom=bug.symptom))
-        return cls.claims(TEXT("which_bug"), claims)
+            gives = _shorten(run(bug.function))
+            if gives == got:
+                raise ValueError(f"another bug must not give {got}, too, got {bug.name!r}")
+            claims[bug.cause] = (False, TEXT("other_bug_gives", gives=gives, got=got))
+        evidence = {TEXT("given"): given, TEXT("expected"): expected, TEXT("got"): got}
+        return cls.claims(TEXT("which_bug"), claims, evidence=evidence)
 
 
 def _to_text(answer: Any) -> str:  # noqa: ANN401
@@ -175,6 +200,11 @@ def _to_numbers(answer: object) -> list[float]:
     if not all(map(math.isfinite, row)):
         raise ValueError(f"an answer must be finite numbers, or a text to choose, got {answer}")
     return row
+
+
+def _shorten(result: object) -> str:
+    """Numbers with three digits."""
+    return ", ".join(f"{number:.3g}" for number in _to_numbers(result))
 
 
 def _check_labels(labels: Sequence[str], answer: list[float]) -> None:
@@ -210,6 +240,13 @@ def _shuffle(ask: str, options: list[str]) -> list[str]:
     return sorted(options, key=lambda option: hashlib.sha256(f"{ask}|{option}".encode()).digest())
 
 
+def _static_evidence(evidence: list[list[str]]) -> str:
+    rows = [(name, "", text) for name, text in evidence]
+    rows[-1:] = [(name, ' class="wrong"', f"✗ {text}") for name, text in evidence[-1:]]
+    texts = (f"<div><dt>{n}</dt><dd{kind}>{inline(text)}</dd></div>" for n, kind, text in rows)
+    return f'<dl class="attnbook-evidence">{"".join(texts)}</dl>' if rows else ""
+
+
 def _static_html(ask: str, options: list[str], labels: Sequence[str]) -> str:
     """Lay the question out as `figure.js` does, so that nothing moves when the script runs.
 
@@ -224,12 +261,14 @@ def _static_html(ask: str, options: list[str], labels: Sequence[str]) -> str:
 
 def _text_lines(
     ask: str,
+    evidence: list[list[str]],
     labels: Sequence[str],
     answer: Any,  # noqa: ANN401
     mistakes: list[tuple[Any, str]],
 ) -> list[str]:
     return [
         TEXT("title", ask=ask),
+        *(f"{name}: {text}" for name, text in evidence),
         TEXT("right_answer", answer=_format(answer, labels)),
         *(
             TEXT("wrong_answer", answer=_format(wrong, labels), sentence=sentence)

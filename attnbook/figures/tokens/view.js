@@ -1,6 +1,7 @@
 // Rows of tokens with lines between them, the map of all weights, what the figure says, and its numbers.
 /** @import { Attention, Token, TokenOptions } from "./types" */
 /** @import { Box, Row } from "../shared/types" */
+import { folds } from "../shared/arrangement.js";
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
@@ -263,6 +264,11 @@ function describeKey(now, key) {
   return fill(TOKENS.key, { ...where, score, weight });
 }
 
+/** The map of one head and what the head adds, folded. @param {...Element} parts */
+function foldedMap(...parts) {
+  return make("details", { class: "all-weights" }, make("summary", { text: TOKENS.show_all_weights }), ...parts);
+}
+
 /** The tokens, the map, what the figure says, and its numbers. @param {TokenOptions} options */
 export function tokenView(options) {
   /** @type {Attention} */
@@ -274,20 +280,30 @@ export function tokenView(options) {
   const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));
   const map = mapStage({ ...options, onQuery: choose });
   const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
-  const parts = [tokens.element, ...(options.grid ?? []), map.element, ...(options.answer ?? []), sentence.element];
-  const folded = make("div", { class: "folds" }, ...(options.more ?? []), numbers);
+  const detail = options.detail ? foldedMap(map.element, options.detail.element) : null;
   const root = make(
     "div",
     { class: options.names.target ? "tokens" : "tokens self" },
     ...(steps ? [steps.element] : []),
-    ...parts,
-    folded,
+    tokens.element,
+    ...(options.grid ?? []),
+    ...(detail ? [] : [map.element]),
+    ...(options.answer ?? []),
+    sentence.element,
+    folds(...(options.more ?? []), ...(detail ? [detail] : []), numbers),
   );
   const say = (/** @type {number | null} */ key) => {
     const isPointed = key !== null && key < now.source.length && headOf(now).weights.length > 0;
     sentence.set(isPointed ? describeKey(now, key) : now.sentence);
   };
   const pointer = pointing(root, say);
+  const paintMap = () => {
+    if (detail && !detail.open) return;
+    map.paint(now);
+    options.detail?.paint();
+    pointer.light();
+  };
+  detail?.addEventListener("toggle", paintMap);
   /** @param {Attention} attention */
   const paint = (attention) => {
     now = attention;
@@ -301,7 +317,7 @@ export function tokenView(options) {
       if (count) steps.input.setAttribute("aria-valuetext", value.filter(Boolean).join(", "));
     }
     if (tokens.paint(now)) pointer.point(null);
-    map.paint(now);
+    paintMap();
     numbers.hidden = !count;
     if (count) table.paint(now);
     pointer.light();

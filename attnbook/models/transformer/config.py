@@ -17,7 +17,7 @@ class DecoderConfig:
         num_layers: how many blocks, at least 1.
         ffn_hiddens: hidden units of a feed-forward; None means attention only.
         norm, residual: whether blocks have them; with norms there is one at the end, too.
-        positions: whether the sinusoidal encoding is added to the symbols' vectors.
+        positions: whether the sinusoidal encoding is added to the tokens' vectors.
         dropout: the share of what each part of a block adds that is dropped, in [0, 1].
 
     Raises:

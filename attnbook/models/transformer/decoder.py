@@ -1,4 +1,4 @@
-"""A decoder: blocks that read a line, and predict each next symbol from those before it."""
+"""A decoder: blocks that read a sequence, and predict each next token from those before it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BATCH = 256  # texts read together
 
 
 class Lines(NamedTuple):
-    """Tokens of texts to learn from: each symbol is the target of the one before it.
+    """Tokens of texts to learn from: each token is the target of the one before it.
 
     Args:
         tokens: `(batch, longest)`, padded.
@@ -55,18 +55,18 @@ class Lines(NamedTuple):
 
     @property
     def targets(self) -> Tensor:
-        """The next symbol at each position; nothing (padding) follows the last."""
+        """The next token at each position; nothing (padding) follows the last."""
         return F.pad(self.tokens[:, 1:], (0, 1), value=PAD)
 
 
 class Reading(NamedTuple):
-    """A text, what a decoder predicted at each symbol, and where its heads attended.
+    """A text, what a decoder predicted at each token, and where its heads attended.
 
-    All tensors are on the CPU; `guesses[i]` is the likeliest symbol to follow `text[: i + 1]`.
+    All tensors are on the CPU; `guesses[i]` is the likeliest token to follow `text[: i + 1]`.
 
     Args:
         text: what was read.
-        guesses: as many symbols.
+        guesses: as many tokens.
         probabilities: `(num_positions, num_characters)`, in the order of `vocabulary.characters`.
         weights: `(num_layers, num_heads, num_positions, num_positions)`.
 
@@ -84,13 +84,13 @@ class Reading(NamedTuple):
 
 
 class Decoder(nn.Module):
-    """A Transformer that reads a line and scores what comes next, at each position.
+    """A Transformer that reads a sequence and scores what comes next, at each position.
 
-    Symbols become vectors, their positions are added, causal blocks follow (no position
-    attends to a later one), and a linear layer scores the symbols.
+    Tokens become vectors, their positions are added, causal blocks follow (no position
+    attends to a later one), and a linear layer scores the tokens.
 
     Args:
-        vocabulary: the symbols.
+        vocabulary: the tokens.
         config: sizes, and the parts of the blocks.
         seed: of the first weights; the global random state stays as it is.
 
@@ -177,7 +177,7 @@ class Decoder(nn.Module):
         tokens: Int[Tensor, "batch positions"],
         positions: Shaped[Tensor, "... positions"] | None = None,
     ) -> Float[Tensor, "batch positions h"]:
-        """Give each symbol its vector, with its position added once.
+        """Give each token its vector, with its position added once.
 
         Args:
             tokens: `(batch, num_positions)`.
@@ -185,7 +185,7 @@ class Decoder(nn.Module):
                 counted from 0.
 
         Raises:
-            TypeError, ValueError: `tokens` has other axes or another dtype, holds no symbol, or
+            TypeError, ValueError: `tokens` has other axes or another dtype, holds no token, or
                 one that the vocabulary lacks.
         """
         x = look_up("tokens", tokens, "(batch, num_positions)", self.embedding)
@@ -202,8 +202,8 @@ class Decoder(nn.Module):
         positions: Shaped[Tensor, "... positions"] | None = None,
         valid: Bool[Tensor, "... positions"] | None = None,
         cache: KeyValueCache | None = None,
-    ) -> Float[Tensor, "batch positions symbols"]:
-        """Score the symbol that follows each position, given those up to it.
+    ) -> Float[Tensor, "batch positions tokens"]:
+        """Score the token that follows each position, given those up to it.
 
         Args:
             tokens: `(batch, num_positions)`; with a cache only the new ones.
@@ -300,10 +300,10 @@ class Decoder(nn.Module):
         return tokens.to(self.device), valid_lens.to(self.device)
 
     def follow(self, texts: Iterable[str]) -> list[Reading]:
-        """Read texts, and return at each symbol what comes next and where each head attends.
+        """Read texts, and return at each token what comes next and where each head attends.
 
         Args:
-            texts: each of 1 to 256 symbols that the model knows; none give none.
+            texts: each of 1 to 256 tokens that the model knows; none give none.
 
         Raises:
             TypeError, ValueError: as `Vocabulary.encode` does; or a score is not finite, or an
@@ -344,19 +344,19 @@ class Decoder(nn.Module):
         return scores
 
     def write(self, texts: Iterable[str], count: int) -> list[str]:
-        """Continue texts, greedily: the likeliest symbol each time.
+        """Continue texts, greedily: the likeliest token each time.
 
         Args:
             texts: as for `follow`.
-            count: how many symbols to add, at least 1.
+            count: how many tokens to add, at least 1.
 
         Raises:
-            TypeError, ValueError: as `Vocabulary.encode` does; or a line would get longer than
-                256 symbols, or a score is not finite.
+            TypeError, ValueError: as `Vocabulary.encode` does; or a sequence would get longer than
+                256 tokens, or a score is not finite.
         """
         return self.generate(texts, count)
 
-    def generate(  # noqa: PLR0913 - ways of choosing a symbol
+    def generate(  # noqa: PLR0913 - ways of choosing a token
         self,
         texts: Iterable[str],
         count: int,
@@ -370,21 +370,21 @@ class Decoder(nn.Module):
         stop: str | None = None,
         report: Callable[[float], None] | None = None,
     ) -> list[str]:
-        """Continue texts of any lengths in a batch, by up to `count` symbols each.
+        """Continue texts of any lengths in a batch, by up to `count` tokens each.
 
         Args:
             texts: as for `follow`.
-            count: how many symbols to add at most, at least 1.
-            cache: whether keys and values are stored, or computed again for each symbol. The
-                texts are the same, unless rounding decides between two symbols.
-            temperature: 0 takes the likeliest symbol; above, symbols are drawn, at 1 with the
+            count: how many tokens to add at most, at least 1.
+            cache: whether keys and values are stored, or computed again for each token. The
+                texts are the same, unless rounding decides between two tokens.
+            temperature: 0 takes the likeliest token; above, tokens are drawn, at 1 with the
                 model's probabilities.
-            top_k: of how many likeliest symbols one is drawn; None means all.
-            top_p: symbols are drawn from the fewest that have this probability together, in
+            top_k: of how many likeliest tokens one is drawn; None means all.
+            top_p: tokens are drawn from the fewest that have this probability together, in
                 (0, 1]; None means all.
             seed: of what is drawn; None takes the global random state.
             beams: how many likely texts are followed to find the likeliest; 1 follows one.
-            stop: a text ends early with these symbols, which are part of it.
+            stop: a text ends early with these tokens, which are part of it.
             report: is called with the share of the work that is done, 1 at the end; by default
                 a terminal shows a bar after two seconds.
 
@@ -393,7 +393,7 @@ class Decoder(nn.Module):
 
         Raises:
             TypeError, ValueError: an argument has the wrong type or range; as
-                `Vocabulary.encode`; a text would get longer than 256 symbols; symbols are to be
+                `Vocabulary.encode`; a text would get longer than 256 tokens; tokens are to be
                 drawn and beams followed; or a score is not finite.
 
         Source: Freitag and Al-Onaizan (2017), section 2, for beams.

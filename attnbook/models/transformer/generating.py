@@ -41,7 +41,7 @@ class Model(Protocol):
         valid: Tensor,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
-        """Score the symbol that follows each position."""
+        """Score the token that follows each position."""
 
 
 class Sampling(NamedTuple):
@@ -95,13 +95,13 @@ def encode_prompts(vocabulary: Vocabulary, texts: Sequence[str], count: int) -> 
         if len(text) + count > MAX_LENGTH:
             raise ValueError(
                 f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
-                f"symbols, got {len(text)} symbols"
+                f"tokens, got {len(text)} tokens"
             )
     return prompts
 
 
 def encode_stop(vocabulary: Vocabulary, stop: str | None) -> list[int]:
-    """Turn the symbols that end a text into tokens; None ends none."""
+    """Encode the tokens that end a text; None ends none."""
     if stop is None:
         return []
     try:

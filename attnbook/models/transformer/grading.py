@@ -37,10 +37,10 @@ class HeadScore(NamedTuple):
 
 
 def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
-    """Give the share of the predictable symbols that the model predicts.
+    """Give the share of the predictable tokens that the model predicts.
 
     Raises:
-        TypeError, ValueError: there are no lines, or no symbol that can be predicted.
+        TypeError, ValueError: there are no sequences, or no token that can be predicted.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder
@@ -57,8 +57,10 @@ def accuracy(model: Decoder, repeats: Sequence[Repeat]) -> float:
         for i in repeat.copied
     ]
     if not right:
-        lines = len(repeats)
-        raise ValueError(f"repeats must hold a copied symbol to predict, got none in {lines} lines")
+        count = len(repeats)
+        raise ValueError(
+            f"repeats must hold a copied token to predict, got none in {count} sequences"
+        )
     return fmean(right)
 
 
@@ -91,25 +93,25 @@ def previous_score(
 
 
 def behind_last(text: str) -> list[tuple[int, int]]:
-    """Pair each query whose symbol came earlier with the key after its last earlier position."""
+    """Pair each query whose token came earlier with the key after its last earlier position."""
     last: dict[str, int] = {}
     pairs = []
-    for query, symbol in enumerate(text):
-        if symbol in last:
-            pairs.append((query, last[symbol] + 1))
-        last[symbol] = query
+    for query, token in enumerate(text):
+        if token in last:
+            pairs.append((query, last[token] + 1))
+        last[token] = query
     return pairs
 
 
 def induction_score(
     weights: Float[Tensor, "*heads positions positions"], text: str
 ) -> Float[Tensor, "*heads"]:
-    """Average the weight on the key after the last earlier occurrence of the query's symbol.
+    """Average the weight on the key after the last earlier occurrence of the query's token.
 
-    Only queries whose symbol occurred earlier count; without one the score is 0.
+    Only queries whose token occurred earlier count; without one the score is 0.
 
     Raises:
-        TypeError, ValueError: the weights are not one row and one column for each symbol.
+        TypeError, ValueError: the weights are not one row and one column for each token.
 
     Source: after Olsson et al. (2022), who call such heads induction heads.
 
@@ -145,10 +147,10 @@ def _check_square(weights: Tensor, at_least: int) -> None:
 
 
 def score_heads(model: Decoder, repeats: Sequence[Repeat]) -> list[HeadScore]:
-    """Grade each head by its previous score and its induction score, averaged over lines.
+    """Grade each head by its previous score and its induction score, averaged over sequences.
 
     Raises:
-        TypeError, ValueError: there are no lines.
+        TypeError, ValueError: there are no sequences.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder
@@ -173,7 +175,7 @@ def chance(repeats: Sequence[Repeat]) -> HeadScore:
     """Grade a head that attends equally to every key that it may attend to.
 
     Raises:
-        TypeError, ValueError: there are no lines.
+        TypeError, ValueError: there are no sequences.
 
     Example:
         >>> from attnbook.models.transformer.grading import chance
@@ -196,7 +198,7 @@ def ablate_heads(
     """Give the accuracy without each group of heads.
 
     Raises:
-        TypeError, ValueError: there are no lines, or no such head.
+        TypeError, ValueError: there are no sequences, or no such head.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder

@@ -12,7 +12,7 @@ SYMBOLS = "abcdefghijklmnop"
 
 
 class Repeat(NamedTuple):
-    """A line: `start` random symbols, then a phrase of `period` different ones to the end.
+    """A sequence: `start` random tokens, then a phrase of `period` different ones to the end.
 
     Example:
         >>> from attnbook.models.transformer.repeats import Repeat
@@ -27,21 +27,21 @@ class Repeat(NamedTuple):
 
     @property
     def copied(self) -> range:
-        """Positions whose symbols can be predicted, as they and the ones before are copies."""
+        """Positions whose tokens can be predicted, as they and the ones before are copies."""
         return range(self.start + self.period + 1, len(self.text))
 
 
 def make_repeats(
     count: int, length: int = 24, periods: tuple[int, int] = (4, 10), seed: int = 0
 ) -> list[Repeat]:
-    """Draw lines that end in a repeated phrase; more lines from one seed begin with the same ones.
+    """Draw sequences that end in a repeated phrase; more from one seed begin with the same ones.
 
-    The phrase occurs at least twice if the line is long enough. Nothing in the line marks
+    The phrase occurs at least twice if the sequence is long enough. Nothing in it marks
     its length or where it begins.
 
     Args:
         count: how many, at least 1.
-        length: symbols of a line, at least 1.
+        length: tokens of a sequence, at least 1.
         periods: the shortest phrase and the longest, within 1 and 16.
         seed: of all that is random.
 
@@ -70,5 +70,5 @@ def _draw(rng: random.Random, length: int, shortest: int, longest: int) -> Repea
     period = rng.randint(shortest, longest)
     start = rng.randint(0, max(0, length - 2 * period))
     beginning, phrase = rng.choices(SYMBOLS, k=start), rng.sample(SYMBOLS, period)
-    symbols = [*beginning, *(phrase[i % period] for i in range(length - start))]
-    return Repeat("".join(symbols[:length]), start, period)
+    tokens = [*beginning, *(phrase[i % period] for i in range(length - start))]
+    return Repeat("".join(tokens[:length]), start, period)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-# What the three numbers of a symbol are for.
+# What the three numbers of a token are for.
 DRAFT, ACCEPT, DRAW = range(3)
 
 
@@ -35,7 +35,7 @@ class Speculation(NamedTuple):
     Args:
         texts: with what was added.
         calls: of the model that checks.
-        drafted: how many symbols the draft model wrote.
+        drafted: how many tokens the draft model wrote.
         accepted: how many of them stayed.
 
     Example:
@@ -50,7 +50,7 @@ class Speculation(NamedTuple):
     accepted: int
 
 
-def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
+def speculate(  # noqa: PLR0913 - two models, and ways of choosing a token
     model: Decoder,
     draft: Decoder,
     texts: Iterable[str],
@@ -62,26 +62,26 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
 ) -> Speculation:
     """Continue texts as `model` does, with fewer calls of it.
 
-    The draft model writes some symbols of each text, and `model` reads them in one call. A drafted
-    symbol x is accepted with probability min(1, p(x) / q(x)), where p is the probability that
-    `model` gives it and q that of the draft. At the first that is not, a symbol is drawn in
+    The draft model writes some tokens of each text, and `model` reads them in one call. A drafted
+    token x is accepted with probability min(1, p(x) / q(x)), where p is the probability that
+    `model` gives it and q that of the draft. At the first that is not, a token is drawn in
     proportion to max(0, p − q) instead, and the rest of the draft is taken back. If all are
-    accepted, one symbol more is drawn from p. So each symbol has the probability p, however good
+    accepted, one token more is drawn from p. So each token has the probability p, however good
     the draft is.
 
     Args:
         model: whose texts are written.
         draft: another decoder with the same vocabulary, usually smaller.
         texts: as for `Decoder.follow`.
-        count: how many symbols to add to each, at least 1.
-        drafts: how many symbols are drafted at a time, at least 1.
+        count: how many tokens to add to each, at least 1.
+        drafts: how many tokens are drafted at a time, at least 1.
         temperature: as for `Decoder.generate`; at 0 the texts are those of `model.write`, unless
-            rounding decides between two symbols.
+            rounding decides between two tokens.
         seed: of what is drawn; None takes the global random state.
 
     Raises:
         TypeError, ValueError: an argument has the wrong type or range; the vocabularies differ; a
-            text would get longer than 256 symbols; or a score is not finite.
+            text would get longer than 256 tokens; or a score is not finite.
 
     Source: Leviathan, Kalman and Matias (2023), algorithm 1.
 
@@ -104,8 +104,8 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
     rows = encode_prompts(model.vocabulary, texts, count)
     if not texts:
         return Speculation([], 0, 0, 0)
-    # To draft, to accept and to draw each symbol. A draft that is taken back has decided nothing
-    # about later symbols, so their numbers are still free.
+    # To draft, to accept and to draw each token. A draft that is taken back has decided nothing
+    # about later tokens, so their numbers are still free.
     uniform = draw_uniform(sampling, seed, len(rows), count, 3)
     calls = drafted = accepted = 0
     with evaluating(model), evaluating(draft):
@@ -113,7 +113,7 @@ def speculate(  # noqa: PLR0913 - two models, and ways of choosing a symbol
         left = [count] * len(rows)
         while any(left):
             numbers = [uniform[i, count - it :] for i, it in enumerate(left)]
-            # One symbol comes from the model that checks, whatever is drafted.
+            # One token comes from the model that checks, whatever is drafted.
             lengths = [min(drafts, max(0, it - 1)) for it in left]
             guesses = _draft(drafter, rows, lengths, sampling, numbers)
             unread = _unread(checker, rows, left)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator
 
-from attnbook.figures.shared.base import decimals, doubles
-from tests.figures.alignment.cases import expected_facts, expected_sentence, visible
+from tests.figures.alignment.cases import expected_facts, visible
 from tests.figures.shared.page import CLOSE
 from tests.figures.tokens.page import misdrawn, token_reading
 
@@ -79,7 +77,6 @@ def of_step(
         "gold": list(range(*span)) if span else [],
         "goldName": facts["field"] if span else "",
         "pointed": [],
-        "sentence": expected_sentence(facts, step),
         "rows": [
             *(f"{i}: {character}" for i, character in enumerate(text)),
             f"inside the {facts['field']}" if span else "no bracket",
@@ -93,27 +90,8 @@ def outline(start: int, end: int, first: int, last: int) -> str:
     return f"M{start} {first}h{end - start}v{last - first}h-{end - start}z"
 
 
-def disagreements(figure: Locator, case: str, state: dict[str, Any]) -> list[str]:
-    """The parts of a figure that differ from the model for the values of its controls."""
-    seen = figure.evaluate(READ)
-    date, step = seen["date"], seen["step"]
-    true = expected(case, state["translations"], date)[step]
-    for key in seen["pointed"]:
-        scores = state["translations"][date]["scores"][step]
-        score, weight = (as_shown(row[key]) for row in (scores, doubles(scores).softmax(-1)))
-        named = f"“{true['text'][key]}” at position {key}"
-        sentence = f"At step {step}, {named} has the score {score} and the weight {weight}."
-        true |= {"pointed": [key], "sentence": sentence}
-    return differences(seen, true)
-
-
-def as_shown(number: float) -> str:
-    """A number as the page shows it: with a short exponent."""
-    return re.sub(r"(e[+-])0", r"\1", decimals(float(number)))
-
-
 def differences(seen: dict[str, Any], true: dict[str, Any]) -> list[str]:
-    true = true | {"leftOut": seen["leftOut"]}
+    true = true | {name: seen[name] for name in ("leftOut", "sentence")}
     assert seen.keys() == true.keys()
     wrong = [name for name in true if name != "lines" and seen[name] != true[name]]
     return wrong + ["lines"] * misdrawn(seen["lines"], seen["leftOut"], true["lines"])

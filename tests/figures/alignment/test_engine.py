@@ -13,8 +13,10 @@ return {
     columns: counts.map((count) => figure.columnsFor(count, 20)),
     sides: [[0, 1], [1, 2], [2, 3]].map((day) => figure.sentence({
         text: [..."abc"], output: ["1"], expected: "1", fields: ["day"], spans: { day },
-        scores: [[0, 3, 3]],
     }, [[0.25, 0.5, 0.25]], 0)),
+    written: ["-1", "--", "07"].map(([output, expected], i) => figure.sentence({
+        text: ["a"], output: [output], expected, fields: [i ? "" : "day"], spans: {},
+    }, [[1]], 0)),
 };
 """
 CHARACTERS = {"a": "a", " ": "␣", "\u202f": "␣", "\u05b0": "◌\u05b0", "\u200f": "◦", "年": "年"}
@@ -42,4 +44,13 @@ def test_the_sentence_reports_peaks_before_inside_and_after_a_span(answers):
         f"{start}outside the bracket; 0.250 of the weight lies inside.",
         f"{start}inside the bracket; 0.500 of the weight lies inside.",
         f"{start}outside the bracket; 0.250 of the weight lies inside.",
+    ]
+
+
+def test_the_sentence_reports_what_was_expected_and_hyphens(answers):
+    start, end = "Step 0: to write ", ", it attended to “a” at 0 (100 %)."
+    assert answers["written"] == [
+        f"{start}“-” where “1” is expected, in the day{end}",
+        f"{start}“-”, a hyphen without a bracket{end}",
+        f"{start}“0” where “7” is expected without a bracket{end}",
     ]

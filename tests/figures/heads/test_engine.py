@@ -12,32 +12,27 @@ from tools.models.decoders import lines
 PROGRAM = """
 return {
     refused: typed.map((text) => figure.refusal(text, "abcdefghijklmnop")),
-    warned: typed.map((text) => figure.warning(text, 24)),
     predictable: texts.map(figure.predictable),
     counted: counts.map((given) => figure.describeCount(...given)),
-    read: typed.map(figure.symbolsOf),
+    read: typed.map(figure.readTyped),
 };
 """
 TEXTS = ["a", "pa", "abcabcab", "abcdefgh" * 4, *(line.text for line in lines("test"))]
 HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]]
 REFUSED = {
-    "": "Type at least one symbol, from a to p.",
-    "abq": "The model knows only the symbols a to p, not “q”.",
-    " ": "Type at least one symbol, from a to p.",
-    "A Z": "The model knows only the symbols a to p, not “Z”.",
-    "aİ": "The model knows only the symbols a to p, not “İ”.",
-    "a😀": "The model knows only the symbols a to p, not “😀”.",
-    "a" * 33: "The figure shows at most 32 symbols, but there are 33.",
-    "a " * 33: "The figure shows at most 32 symbols, but there are 33.",
+    "": "Type at least one token, from a to p.",
+    "abq": "The model knows only the tokens a to p, not “q”.",
+    " ": "Type at least one token, from a to p.",
+    "A Z": "The model knows only the tokens a to p, not “Z”.",
+    "aİ": "The model knows only the tokens a to p, not “İ”.",
+    "a😀": "The model knows only the tokens a to p, not “😀”.",
+    "a" * 33: "The figure shows at most 32 tokens, but there are 33.",
+    "a " * 33: "The figure shows at most 32 tokens, but there are 33.",
     "a " * 32: "",
     "a" * 32: "",
     "p": "",
 }
 READ = {"d k a f c d k": "dkafcdk", "ABCD": "abcd", " a\tB\u00a0c ": "abc"}
-WARNED = {
-    "a" * 24: "",
-    "a" * 25: "It was trained on 24 symbols at a time: positions from 24 on are new to it.",
-}
 COUNTS = [
     ["abcabcab", "bcabcabc", "bcabcabc", []],
     ["abcabcab", "bcaacaba", "bcabcabc", [[0, 1], [1, 0]]],
@@ -51,23 +46,19 @@ COUNTS = [
 @pytest.fixture(scope="module")
 def answers():
     """The page's answers to all inputs of these tests."""
-    typed = [*REFUSED, *READ, *WARNED]
+    typed = [*REFUSED, *READ]
     return ask_module(HeadsFigure, PROGRAM, typed=typed, texts=TEXTS, counts=COUNTS)
 
 
 def test_a_text_that_cannot_be_read_gets_a_message(answers):
     found = answers["refused"]
     assert dict(zip(REFUSED, found, strict=False)) == REFUSED
-    assert {*found[len(REFUSED) : -len(WARNED)]} == {""}
+    assert {*found[len(REFUSED) :]} == {""}
 
 
 def test_blanks_are_skipped_and_capitals_become_small_letters(answers):
-    found = answers["read"][len(REFUSED) : -len(WARNED)]
+    found = answers["read"][len(REFUSED) :]
     assert dict(zip(READ, found, strict=True)) == READ
-
-
-def test_positions_beyond_those_of_training_get_a_warning(answers):
-    assert answers["warned"][-len(WARNED) :] == [*WARNED.values()]
 
 
 def test_the_page_finds_the_same_predictable_symbols_and_counts_as_python(answers):

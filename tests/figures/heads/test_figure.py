@@ -98,12 +98,12 @@ def test_the_text_has_guesses_the_count_and_each_heads_peak():
     figure = HeadsFigure(text="abcabcab")
     lines = repr(figure).splitlines()
     assert lines[0] == f"HeadsFigure: copying, step {STEPS[-1]}"
-    assert lines[1] == "symbols   a   b   c   a   b   c   a   b"
+    assert lines[1] == "tokens    a   b   c   a   b   c   a   b"
     assert lines[2] == "guesses   " + "   ".join(figure.reading.guesses)
     percent = (100 * figure.reading.probabilities.amax(-1)).round().int().tolist()
     assert [int(each) for each in lines[3].split()[1:]] == percent
     right, every = score(figure.text, figure.reading.guesses)
-    assert lines[5] == f"{right} of {every} symbols that can be predicted are right."
+    assert lines[5] == f"{right} of {every} tokens that can be predicted are right."
     assert lines[6] == "query 7, b, attends most to"
     for line, row in zip(lines[7:], figure.reading.weights[:, :, 7].flatten(0, 1), strict=True):
         key = int(row.argmax())
@@ -113,7 +113,7 @@ def test_the_text_has_guesses_the_count_and_each_heads_peak():
 def test_the_text_has_the_count_without_a_removed_head():
     figure = HeadsFigure("copying", TEXT)
     whole = repr(figure)
-    assert "10 of 10 symbols that can be predicted are right." in whole
+    assert "10 of 10 tokens that can be predicted are right." in whole
     figure.removed = [[0, 1]]
     (right,) = re.findall(r"(\d+) of 10 .*; with all heads 10\.", str(figure))
     assert int(right) < 5
@@ -123,4 +123,4 @@ def test_the_text_has_the_count_without_a_removed_head():
 
 
 def test_a_text_without_repetition_is_reported():
-    assert "No symbol here can be predicted" in repr(HeadsFigure(text="abcdef"))
+    assert "No token here can be predicted" in repr(HeadsFigure(text="abcdef"))

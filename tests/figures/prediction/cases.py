@@ -22,7 +22,10 @@ def number() -> Prediction:
 def choice() -> Prediction:
     """A shape among three."""
     wrong_answers = {"`num_keys` is summed over.": (1, 7, 3), "Values have size 3.": (1, 5, 7)}
-    return Prediction("The shape of `output`:", (1, 5, 3), wrong_answers, caption="A caption.")
+    evidence = {"input": "`(1, 5, 7)`", "got": "(1, 7, 3)"}
+    return Prediction(
+        "The shape of `output`:", (1, 5, 3), wrong_answers, evidence=evidence, caption="A caption."
+    )
 
 
 CASES = {"numbers": numbers, "number": number, "choice": choice}

@@ -75,6 +75,27 @@ def test_the_checker_finds_the_right_bug_and_users_reports_explain_the_others():
     assert figure.wrong_answers == [[SHIFTED.cause, report]]
 
 
+def count_visible(length_mask):
+    """How many of four keys a mask shows for a length of 3."""
+    return length_mask(torch.tensor([3]), 4).sum()
+
+
+def test_a_figure_shows_what_a_bug_gives_and_a_wrong_choice_what_the_other_one_does():
+    figure = Prediction.bug(
+        "length-mask", INVERTED.function, SHIFTED.name, run=count_visible, given="a `3`"
+    )
+    evidence = [["input", "a `3`"], ["expected", "3"], ["got", "1"]]
+    assert figure.evidence == evidence
+    assert figure.wrong_answers == [[SHIFTED.cause, "That bug gives 4, not 1."]]
+    assert repr(figure).splitlines()[1:4] == [": ".join(pair) for pair in evidence]
+    assert '<dd class="wrong">✗ 1</dd>' in figure.still_html
+
+
+def test_a_bug_that_gives_the_same_numbers_is_no_choice():
+    with pytest.raises(ValueError, match="another bug must not give 7, too, got 'one key too"):
+        Prediction.bug("length-mask", INVERTED.function, SHIFTED.name, run=lambda _: 7)
+
+
 @pytest.mark.parametrize(
     ("code", "other", "message"),
     [

@@ -154,7 +154,7 @@ TO_READ = """
         .map((cell) => Number(cell.dataset.value));
     const bodies = () => all('tbody').map(
         (body) => [...body.rows].filter((row) => !row.hidden).map(values));
-    const shaded = () => all('.shade-path').reduce((sum, path) => sum
+    const shaded = (map = '') => all(`${map} .shade-path`).reduce((sum, path) => sum
         + Number(path.dataset.shade) * (path.getAttribute('d').split('z').length - 1), 0);
 """
 

@@ -70,8 +70,8 @@ def scaling(queries: Any, keys: Any = None) -> ScalingFigure:
 
 BIG = zeros(1, 2, 2).double() + 1e200
 OF_HEADS = [
-    ("text", "", f"{LEAST} 1 of symbols, got 0"),
-    ("text", "a" * 33, f"{MOST} 32 of symbols, got 33; show a part of it"),
+    ("text", "", f"{LEAST} 1 of tokens, got 0"),
+    ("text", "a" * 33, f"{MOST} 32 of tokens, got 33; show a part of it"),
     ("text", "abq", "text must hold characters of the vocabulary, got 'q'"),
     ("step", 1, f"step must be one of {', '.join(map(str, STEPS))}, got 1"),
     ("focus", [2, 0], "focus must be (layer, head) below (2, 2), got (2, 0)"),
@@ -218,7 +218,7 @@ TRAITS: list[tuple[Any, str, Any, str]] = [
     (CostFigure, "num_kv_heads", 64, "num_kv_heads must be at most num_heads=32, got 64"),
     (CostFigure, "num_heads", 4, "num_kv_heads must be at most num_heads=4, got 8"),
     *((HeadsFigure, *row) for row in OF_HEADS),
-    (HeadsFigure, "query", 18, "query must lie in [0, symbols=18), got 18"),
+    (HeadsFigure, "query", 18, "query must lie in [0, tokens=18), got 18"),
     (lambda: MaskFigure(causal="last"), "start", -1, "start must lie in [0, num_keys=6], got -1"),
     (lambda: MaskFigure(causal="last"), "num_keys", 5, f"{MOST} num_keys=5 queries"),
     (lambda: MaskFigure(causal="last"), "prefix", 2, "causal must be None with a prefix"),

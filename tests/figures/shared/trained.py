@@ -39,9 +39,9 @@ class Room:
     cases: dict[str, dict[str, Any]]  # arguments, by name
 
 
-def open_more_controls(figure: Locator) -> None:
-    """Unfold the secondary controls, if there are any."""
-    for summary in figure.locator(".more-controls:not([open]) > summary").all():
+def open_more_controls(figure: Locator, fold: str = ".more-controls") -> None:
+    """Unfold the secondary controls, or another fold, if there are any."""
+    for summary in figure.locator(f"{fold}:not([open]) > summary").all():
         summary.click()
 
 

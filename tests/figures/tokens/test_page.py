@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from attnbook.figures import HeadsFigure, TranslatorFigure
 from tests.figures.alignment.cases import cached_figure
 from tests.figures.shared.page import FRAMES
+from tests.figures.shared.trained import open_more_controls
 from tests.figures.tokens.page import KEYS, QUERIES, ends_at_borders, touched
 from tests.figures.translator.page import LONG
 from tests.tools.site.site_checks import NARROW, WIDE
@@ -123,6 +124,7 @@ LIT = """figure => [
 def test_the_key_that_is_pointed_at_is_lit_everywhere(show, name):
     view = show(name, WIDE)
     keys = view.figure.locator(".token-row").last.locator(".token")
+    open_more_controls(view.figure, ".all-weights")
     picture = view.figure.locator(".heat-picture")
     box, mark = picture.bounding_box(), view.figure.locator(".heat-column")
     for key, target in ((2, keys.nth(2)), (4, picture)):

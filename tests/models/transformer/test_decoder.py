@@ -98,7 +98,7 @@ def test_a_decoder_that_stores_no_weights_writes_and_refuses_to_follow():
 def test_a_line_too_long_is_refused_before_any_step_and_the_longest_is_written():
     model, steps = make_model(), []
     model.register_forward_hook(lambda *_: steps.append(1))
-    with pytest.raises(ValueError, match=r"room for count=254 more .* got 3 symbols"):
+    with pytest.raises(ValueError, match=r"room for count=254 more .* got 3 tokens"):
         model.write(["a", "abc"], 254)
     assert not steps
     assert [len(text) for text in model.write(["a" * 254, "abc"], 2)] == [256, 5]

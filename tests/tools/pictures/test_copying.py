@@ -16,15 +16,15 @@ def read_rows() -> dict[str, list[str]]:
     return {name: rest for name, *rest in map(texts, rows(NAME))}
 
 
-def test_each_position_stores_the_symbol_before_it_and_its_own():
+def test_each_position_stores_the_token_before_it_and_its_own():
     read = read_rows()
     assert read["own"] == read["text"]
     assert read["before"] == ["–", *read["text"][:-1]]
 
 
-def test_the_weights_are_those_of_a_layer_whose_keys_are_the_previous_symbols():
+def test_the_weights_are_those_of_a_layer_whose_keys_are_the_previous_tokens():
     read = read_rows()
-    own = torch.eye(26)[[ord(symbol) - ord("a") for symbol in read["own"]]]
+    own = torch.eye(26)[[ord(token) - ord("a") for token in read["own"]]]
     before = torch.cat([torch.zeros(1, 26), own[:-1]])
     layer = DotProductAttention()
     layer(3 * 26**0.5 * own[None], before[None], own[None], causal=True)
@@ -32,7 +32,7 @@ def test_the_weights_are_those_of_a_layer_whose_keys_are_the_previous_symbols():
     assert list(map(parsed, read["weights"])) == pytest.approx(expected, abs=0.005)
 
 
-def test_what_comes_next_is_the_symbol_of_the_largest_weight():
+def test_what_comes_next_is_the_token_of_the_largest_weight():
     read = read_rows()
     weights = list(map(parsed, read["weights"]))
     best = weights.index(max(weights))
