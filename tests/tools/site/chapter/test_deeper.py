@@ -29,7 +29,7 @@ def read(pages, name):
 def times(html):
     """The minutes of core, deeper half and practice, and the line of the menu that names them."""
     ((core, shown),) = re.findall(r'class="attnbook-minutes" data-core="(\d+)">(.*?)<', html)
-    (line,) = re.findall(r'"dropdown-item-text">(.*?)<', html)
+    (line,) = re.findall(r"<ul><li><span>(.*?)</span>", html)
     minutes = [int(number) for number in re.findall(r"\d+", line)]
     assert (int(core), shown) == (minutes[0], line.split(" · ")[0])
     return minutes, line
