@@ -168,7 +168,7 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
   const source = tokenRow(names.source, true, most, onPoint, target ? onKey : choose);
   (target ?? source).element.classList.add("queries");
   const rows = [...(target ? [target.element] : []), source.element];
-  const frame = make("div", { class: target ? "token-rows" : "token-rows one-row" }, ...rows);
+  const frame = make("div", { class: "token-rows" }, ...rows);
   const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()], marks);
   const [aboveName, below] = [make("span"), make("p", { class: "note" })];
   const picture = [frame, below];
