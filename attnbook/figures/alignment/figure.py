@@ -9,8 +9,15 @@ import torch
 import traitlets
 
 from attnbook.checks import check_scores
-from attnbook.figures.shared.base import Figure, check_count, doubles, module, numbers
-from attnbook.figures.tokens.figure import STYLE, quote
+from attnbook.figures.shared.base import (
+    Figure,
+    check_count,
+    doubles,
+    module,
+    numbers,
+    stylesheet,
+)
+from attnbook.figures.tokens.figure import SHEETS, quote
 from attnbook.messages import Messages
 from attnbook.models.evaluation import evaluating
 from attnbook.models.translator.grading import DIGITS
@@ -60,7 +67,7 @@ class AlignmentFigure(Figure):
     """
 
     _esm = module("alignment/figure.js")
-    _css = STYLE
+    _css = stylesheet(*SHEETS, "alignment/style.css")
 
     # Of each date: characters, field of each step, span of each field, scores [step][key].
     translations: traitlets.List[Any] = traitlets.List().tag(sync=True)

@@ -81,6 +81,7 @@ function parts(model, repaint) {
   const grid = headGrid(sizes, actions.focus, actions.remove);
   const [added, numbers] = [addedBars(characters), addedTable(characters)];
   const count = make("p", { class: "answer", "aria-live": "polite" });
+  const fold = make("details", { class: "all-weights" }, make("summary", { text: TEXT.show_all_weights }));
   const view = tokenView({
     onQuery: actions.query,
     names: { source: TEXT.tokens },
@@ -88,10 +89,11 @@ function parts(model, repaint) {
     legend: TEXT.legend,
     grid: [grid.element],
     answer: [count],
-    detail: { element: added.element, paint: () => added.paint(seen.reading, at, model.get("focus"), isGone()) },
+    fold: { element: fold, paint: () => added.paint(seen.reading, at, model.get("focus"), isGone()) },
     tables: [numbers.element],
     more,
   });
+  fold.append(added.element); // below the map
   let at = 0;
   /** @type {Seen} */
   let seen;

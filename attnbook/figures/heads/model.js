@@ -12,10 +12,20 @@ function snapshotOf(packed, index) {
   return { characters, num_hiddens, num_heads, num_layers, arrays: unpacked(packed.arrays, packed.data[index]) };
 }
 
-/** All snapshots of a model. @param {PackedModel} packed @returns {Opened} */
+/** All snapshots of a model: the last one is decoded now, each other one when it is needed. @param {PackedModel} packed @returns {Opened} */
 export function opened(packed) {
-  const snapshots = packed.steps.map((_, index) => snapshotOf(packed, index));
-  return { at: (step) => snapshots[packed.steps.indexOf(step)] };
+  const last = packed.steps.length - 1;
+  if (packed.data.some(({ length }) => length !== packed.data[last].length)) throw new Error("a snapshot is damaged");
+  /** @type {Snapshot[]} */
+  const snapshots = [];
+  snapshots[last] = snapshotOf(packed, last);
+  return {
+    at(step) {
+      const index = packed.steps.indexOf(step);
+      snapshots[index] ??= snapshotOf(packed, index);
+      return snapshots[index];
+    },
+  };
 }
 
 /** What enters the first layer. @param {Snapshot} model @param {string} text */

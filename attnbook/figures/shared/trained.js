@@ -83,9 +83,11 @@ function requestModel(model, figure, { open, onLoad, onFail }) {
     const packed = model.get("weights");
     if (!isLoaded && Object.keys(/** @type {object} */ (packed)).length) unpack(packed);
   };
-  const observer = new IntersectionObserver((entries) => entries.some((each) => each.isIntersecting) && request(), {
-    rootMargin: NEAR,
-  });
+  const whenIdle = window.requestIdleCallback ?? setTimeout; // not while the page is loading
+  const observer = new IntersectionObserver(
+    (entries) => entries.some((each) => each.isIntersecting) && whenIdle(() => request()),
+    { rootMargin: NEAR },
+  );
   const touches = ["pointerdown", "focusin", "input"];
   touches.forEach((touch) => figure.addEventListener(touch, request));
   model.on("change:weights", onWeights);

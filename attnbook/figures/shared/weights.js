@@ -2,7 +2,9 @@
 
 /** Decode base64 of float32 numbers, little endian, as on every machine with a browser. @param {string} packed */
 function floats(packed) {
-  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const letters = atob(packed);
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i += 1) bytes[i] = letters.charCodeAt(i);
   return new Float32Array(bytes.buffer);
 }
 

@@ -67,8 +67,8 @@ export interface TokenOptions {
   grid?: Element[];
   /** Above what the figure says. */
   answer?: Element[];
-  /** Below the map, which then is folded; both are painted only while they are open. */
-  detail?: { element: Element; paint: () => void };
+  /** Around the map, which then is painted only while this is open. */
+  fold?: { element: HTMLDetailsElement; paint: () => void };
   tables?: Element[];
   /** Below the readout. */
   more?: Element[];

@@ -1,7 +1,6 @@
 // Rows of tokens with lines between them, the map of all weights, what the figure says, and its numbers.
 /** @import { Attention, Token, TokenOptions } from "./types" */
 /** @import { Box, Row } from "../shared/types" */
-import { folds } from "../shared/arrangement.js";
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
@@ -145,15 +144,16 @@ function tokenLines(frame, tokensOf, marks) {
     });
     marks?.paint(isSeen ? sources : []);
   };
+  let isLaidOut = false; // measuring before would force a layout; the observer is called after the first one
   new ResizeObserver(() => {
-    measured = null;
+    [measured, isLaidOut] = [null, true];
     draw();
   }).observe(frame);
   /** @param {Attention} attention @param {boolean} isOther whether other tokens are in the rows */
   const paint = (attention, isOther) => {
     now = attention;
     if (isOther) measured = null;
-    draw();
+    if (isLaidOut) draw();
   };
   return { paint };
 }
@@ -168,7 +168,7 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
   const source = tokenRow(names.source, true, most, onPoint, target ? onKey : choose);
   (target ?? source).element.classList.add("queries");
   const rows = [...(target ? [target.element] : []), source.element];
-  const frame = make("div", { class: target ? "token-rows" : "token-rows one-row" }, ...rows);
+  const frame = make("div", { class: "token-rows" }, ...rows);
   const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()], marks);
   const [aboveName, below] = [make("span"), make("p", { class: "note" })];
   const picture = [frame, below];
@@ -264,11 +264,6 @@ function describeKey(now, key) {
   return fill(TOKENS.key, { ...where, score, weight });
 }
 
-/** The map of one head and what the head adds, folded. @param {...Element} parts */
-function foldedMap(...parts) {
-  return make("details", { class: "all-weights" }, make("summary", { text: TOKENS.show_all_weights }), ...parts);
-}
-
 /** The tokens, the map, what the figure says, and its numbers. @param {TokenOptions} options */
 export function tokenView(options) {
   /** @type {Attention} */
@@ -280,17 +275,18 @@ export function tokenView(options) {
   const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));
   const map = mapStage({ ...options, onQuery: choose });
   const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
-  const detail = options.detail ? foldedMap(map.element, options.detail.element) : null;
+  const { fold } = options;
+  fold?.element.append(map.element);
   const root = make(
     "div",
     { class: options.names.target ? "tokens" : "tokens self" },
     ...(steps ? [steps.element] : []),
     tokens.element,
     ...(options.grid ?? []),
-    ...(detail ? [] : [map.element]),
+    ...(fold ? [] : [map.element]),
     ...(options.answer ?? []),
     sentence.element,
-    folds(...(options.more ?? []), ...(detail ? [detail] : []), numbers),
+    make("div", { class: "folds" }, ...(options.more ?? []), ...(fold ? [fold.element] : []), numbers),
   );
   const say = (/** @type {number | null} */ key) => {
     const isPointed = key !== null && key < now.source.length && headOf(now).weights.length > 0;
@@ -298,12 +294,12 @@ export function tokenView(options) {
   };
   const pointer = pointing(root, say);
   const paintMap = () => {
-    if (detail && !detail.open) return;
+    if (fold && !fold.element.open) return;
     map.paint(now);
-    options.detail?.paint();
+    fold?.paint();
     pointer.light();
   };
-  detail?.addEventListener("toggle", paintMap);
+  fold?.element.addEventListener("toggle", paintMap);
   /** @param {Attention} attention */
   const paint = (attention) => {
     now = attention;
