@@ -121,7 +121,7 @@ function exampleBlock(model, example, own, onPoint) {
     "example",
     ...(queries.length > MOST_NAMED ? ["crowded"] : []),
     ...(model.get("has_lengths") ? ["with-lengths"] : []),
-    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["beside"] : []),
+    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["side-by-side"] : []),
   ].join(" ");
   const element = make(
     "div",
