@@ -19,7 +19,7 @@ import { numberTable, outputSums, queryMap } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { stageBands } from "./stages.js";
 
-const MOST_BESIDE = 8; // queries and keys: a map of them is next to the stages, where there is room
+const MOST_AT_SIDE = 8; // queries and keys: a map of them is next to the stages, where there is room
 
 // Pure functions of the model's traits.
 
@@ -121,7 +121,7 @@ function exampleBlock(model, example, own, onPoint) {
     "example",
     ...(queries.length > MOST_NAMED ? ["crowded"] : []),
     ...(model.get("has_lengths") ? ["with-lengths"] : []),
-    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["side-by-side"] : []),
+    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_AT_SIDE) ? ["side-by-side"] : []),
   ].join(" ");
   const element = make(
     "div",
