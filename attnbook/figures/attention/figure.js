@@ -19,7 +19,7 @@ import { numberTable, outputSums, queryMap } from "./pieces.js";
 import { ownFunction } from "./reader_function.js";
 import { stageBands } from "./stages.js";
 
-const MOST_BESIDE = 8; // queries and keys: a map of them is next to the stages, where there is room
+const MOST_AT_SIDE = 8; // queries and keys: a map of them is next to the stages, where there is room
 
 // Pure functions of the model's traits.
 
@@ -120,7 +120,8 @@ function exampleBlock(model, example, own, onPoint) {
   const className = [
     "example",
     ...(queries.length > MOST_NAMED ? ["crowded"] : []),
-    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_BESIDE) ? ["beside"] : []),
+    ...(model.get("has_lengths") ? ["with-lengths"] : []),
+    ...(plane || (map && Math.max(keys.length, queries.length) <= MOST_AT_SIDE) ? ["side-by-side"] : []),
   ].join(" ");
   const element = make(
     "div",
@@ -212,20 +213,20 @@ function drawFigure(context) {
     .map((_, example) => exampleBlock(model, example, ownRow, (key) => pointer.point(key)));
   const controls = [temperatureControl(model), ...(model.get("key_heads") ? [keyHeadsControl(model)] : [])];
   const vectors = blocks.flatMap(({ sliders }) => (sliders ? [{ name: "vectors", element: sliders }] : []));
-  const { first, more } = arrangeControls(model.get("action"), [...vectors, ...controls]);
-  more.forEach((details) => {
-    details.firstElementChild?.replaceChildren(TEXT.more);
-    details.toggleAttribute("open", model.get("more"));
-  });
+  const { first, others: more } = arrangeControls(model.get("action"), [...vectors, ...controls]);
+  const marks = make("details", { class: "more-controls" }, make("summary", { text: TEXT.more }), ...more);
+  marks.open = model.get("more");
   const tables = foldedTables(blocks.map(({ table }) => table));
   const whole = make(
     "div",
-    { class: "whole" },
+    { class: marks.open ? "whole with-more" : "whole" },
     ...(own ? [own.element] : []),
     ...first,
     ...tabs(TEXT.choice_of_example, blocks).elements,
-    folds(...more, tables),
+    folds(marks, tables),
   );
+  // A class, since a rule with :has() would cost each repaint.
+  marks.addEventListener("toggle", () => whole.classList.toggle("with-more", marks.open));
   const pointer = pointing(whole, (key) => blocks.forEach(({ paintAnswer }) => paintAnswer(key)));
   const paint = () => {
     blocks.forEach((block) => block.paint(pointer.pointed()));

@@ -8,7 +8,7 @@ import SHARED from "./messages.json" with { type: "json" };
  * @param {string} action the sentence that asks for an action; it names a control in backquotes
  * @param {{name: string, parts?: string[], element: Element}[]} controls `parts` names the controls of a group
  * @param {string[]} main names of controls that are seen first whatever the action is
- * @returns {{first: Element[], more: Element[]}} elements for the top of the figure, and below the readout
+ * @returns {{first: Element[], others: Element[], more: Element[]}} for the top of the figure; the others, and their fold
  */
 export function arrangeControls(action, controls, main = []) {
   const isAsked = (/** @type {{name: string, parts?: string[]}} */ { name, parts = [] }) =>
@@ -18,7 +18,7 @@ export function arrangeControls(action, controls, main = []) {
   const more = others.length
     ? [make("details", { class: "more-controls" }, make("summary", { text: SHARED.more_controls }), ...elements)]
     : [];
-  return { first: first.map(({ element }) => element), more };
+  return { first: first.map(({ element }) => element), others: elements, more };
 }
 
 /** What folds, in one row while it is closed. @param {...Element} parts */

@@ -72,6 +72,7 @@ IN_ALL_STATES = f"""async (figure) => {{
     await note('at first');
     const folded = figure.querySelectorAll('.more-controls');
     for (const e of folded) e.open = true;
+    await new Promise(setTimeout); // a figure may show more, too
     await note('unfolded');
     const controls = 'input[type=range], input[type=checkbox], select';
     for (const e of figure.querySelectorAll(controls)) {{
