@@ -45,7 +45,8 @@ HEADING = "document.querySelector('#practice h2').getBoundingClientRect().top"
 
 
 def test_a_link_leads_to_a_section_that_is_closed(browser, home):
-    with open_page(browser, f"{home}chapters/self-attention.html", closed=True) as (tab, record):
+    url = f"{home}chapters/self-attention.html"
+    with open_page(browser, url, 1600, closed=True) as (tab, record):
         expect(tab.locator("#practice p").first).to_be_hidden()
         tab.locator("nav.page-toc a[href='#practice']").click()
         tab.wait_for_function("history.scrollRestoration === 'manual'")

@@ -117,8 +117,8 @@ def placeholder(name: str, text: str, html: str = "", item: str = "", kind: str 
     still = html or f'<pre class="attnbook-static">{escape(text)}</pre>'
     attributes = {"data-attnbook-view": name, items.ATTRIBUTE: item, "data-attnbook-kind": kind}
     written = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items() if value)
-    classes = "attnbook-view attnbook-wide" if kind in WIDE else "attnbook-view"
-    return f'<div class="{classes}"{written}>{still}</div>'
+    wide = " attnbook-wide" if kind in WIDE else ""
+    return f'<div class="attnbook-view{wide}"{written}>{still}</div>'
 
 
 def is_tagged(cell: nodes.Element) -> bool:

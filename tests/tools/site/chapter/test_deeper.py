@@ -126,7 +126,7 @@ STATES = "[...document.querySelectorAll('.attnbook-section')].map((each) => each
 
 def test_sections_below_the_divider_are_closed_until_a_reader_asks_for_them(browser, pages):
     url = (pages[0] / "chapters" / "divided.html").as_uri()
-    with open_page(browser, "about:blank", closed=True) as (tab, record):
+    with open_page(browser, "about:blank", 1600, closed=True) as (tab, record):
         # Before any script of the page has run, too.
         tab.route("**/_static/*.js*", lambda route: route.abort())
         tab.goto(url)
