@@ -23,7 +23,9 @@ Storage.prototype.setItem = function (key, text) {
 };
 </script>"""
 
-READY = """() => document.querySelectorAll('[data-attnbook-view]').length
+# Figures of closed sections start once a reader is there.
+READY = """() => dispatchEvent(new Event('attnbook-reader'))
+    && document.querySelectorAll('[data-attnbook-view]').length
     === document.querySelectorAll('[data-attnbook-view] figure').length"""
 STORE = """items => {
     localStorage.clear();
@@ -75,7 +77,8 @@ FRAMES = """url => {
         return frame;
     });
 }"""
-ALIVE = """() => frames_.every(({ contentDocument: page }) => page
+ALIVE = """() => frames_.every(({ contentDocument: page, contentWindow }) => page
+    && contentWindow.dispatchEvent(new Event('attnbook-reader'))
     && page.querySelectorAll('[data-attnbook-view]').length === 3
     && page.querySelectorAll('[data-attnbook-view] figure').length === 3)"""
 

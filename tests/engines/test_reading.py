@@ -101,7 +101,7 @@ def test_after_the_skip_link_the_next_stop_is_in_the_text(tab):
 def test_a_reload_restores_the_scroll_position(tab):
     far = "#gradients-through-a-mask"
     assert until(tab, FREE)
-    tab.evaluate("() => document.querySelector('article details').open = true")
+    tab.evaluate("() => document.querySelector('.attnbook-setup').open = true")
     scroll = "target => document.querySelector(target).scrollIntoView({ behavior: 'instant' })"
     tab.evaluate(scroll, far)
     tab.evaluate("() => scrollBy({ top: 150, behavior: 'instant' })")
@@ -111,7 +111,7 @@ def test_a_reload_restores_the_scroll_position(tab):
     tab.reload()
     assert until(tab, READY)
     assert until(tab, f"(target, top) => Math.abs(({TOP})(target) - top) < 3", far, before)
-    assert tab.evaluate("() => document.querySelector('article details').open")
+    assert tab.evaluate("() => document.querySelector('.attnbook-setup').open")
 
 
 @pytest.mark.usefixtures("one_engine")

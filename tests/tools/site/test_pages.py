@@ -289,7 +289,8 @@ SHIFTS = """
         for (const entry of list.getEntries()) window.shift += entry.value;
     }).observe({ type: 'layout-shift', buffered: true });
 """
-STARTED = "!document.querySelector('.attnbook-view > .attnbook-static')"
+STARTED = """![...document.querySelectorAll('.attnbook-view > .attnbook-static')]
+    .some(still => still.checkVisibility())"""
 
 
 def test_what_follows_a_figure_hardly_moves_when_it_starts(browser, home):

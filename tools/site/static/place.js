@@ -10,10 +10,12 @@
   const blocksOf = (/** @type {Element} */ section) => [...section.querySelectorAll(BLOCKS)];
   const folds = () => [...document.querySelectorAll("article details")].filter((fold) => !fold.closest("figure"));
 
-  /** Whether all figures have started, or explain why not. */
+  /** Whether all figures outside of closed folds have started, or explain why not. */
   const isSettled = () =>
     document.readyState === "complete" &&
-    [...document.querySelectorAll("[data-attnbook-view]")].every((view) => view.querySelector("figure, [role=status]"));
+    [...document.querySelectorAll("[data-attnbook-view]")].every(
+      (view) => view.querySelector("figure, [role=status]") || !view.checkVisibility(),
+    );
 
   /** The first block below the bar at the top of the window. @returns {Position | null} */
   function findPosition() {
