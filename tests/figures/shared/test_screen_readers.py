@@ -50,7 +50,7 @@ ACT = r"""const act = async (figure, action) => {
     if (/Next/.test(action)) return all('.stepper button')[1].click();
     if (/^Remove/.test(action)) return all('[type=checkbox]')[0].click();
     if (/^(Hide|Click)/.test(action)) return all('.token-row + .token-row > .token')[0].click();
-    if (/^Choose the/.test(action)) return all('.queries > .token').at(-1).click();
+    if (/^Choose the .* in the output/.test(action)) return all('.queries > .token').at(-1).click();
     if (/^(Choose|Run)/.test(action) && others.length) return others.at(-1).click();
     if (/^(Choose|Change)/.test(action)) {
         const select = all('select').filter((e) => e.checkVisibility()).at(-1);
@@ -158,10 +158,13 @@ def of_mask(figure: dict[str, Any]) -> list[str]:
 
 
 def of_translation(figure: dict[str, Any]) -> list[str]:
-    """The output, and the key with most weight."""
+    """The output, and the key with most weight if the action asks for weights."""
+    output = "".join(figure["shown"][".queries bdi"])
+    if "weight" not in figure["action"]:
+        return [output]
     keys = [(float(n["weight"]), name) for is_key, name, n in figure["tables"][0] if is_key]
     position, character = max(keys)[1].split(": ")
-    return ["".join(figure["shown"][".queries bdi"]), f"“{character}” at {position} ("]
+    return [output, f"“{character}” at {position} ("]
 
 
 # What the live region must say, by the kind of figure. Others answer what a reader writes.
