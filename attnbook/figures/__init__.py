@@ -7,7 +7,6 @@ except ImportError as missing:
         "attnbook.figures needs anywidget: pip install 'attnbook[figures]'"
     ) from missing
 
-from attnbook.figures.alignment.figure import AlignmentFigure
 from attnbook.figures.attention.figure import AttentionFigure
 from attnbook.figures.code.figure import CodeTask
 from attnbook.figures.cost.figure import CostFigure
@@ -22,7 +21,6 @@ from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.translator.figure import TranslatorFigure
 
 __all__ = [
-    "AlignmentFigure",
     "AttentionFigure",
     "CodeTask",
     "CostFigure",

@@ -34,7 +34,6 @@ MOVES = 60
 
 # The chapters in which figures are used, by their first slider or their text field.
 CHAPTERS_BY_FIGURE = {
-    "alignment": "bahdanau-attention",
     "attention": "masked-softmax",
     "cost": "what-attention-costs",
     "heads": "heads-that-copy",

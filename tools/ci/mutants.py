@@ -47,7 +47,7 @@ MORE_TESTS = {
     "attnbook/models/translator": ["tests/models/test_messages.py", "tests/figures/translator"],
     "attnbook/figures/attention": ["tests/figures/code"],  # reader_function.js
     "attnbook/figures/shared": ["tests/figures"],
-    "attnbook/figures/tokens": [f"tests/figures/{k}" for k in ("alignment", "heads", "translator")],
+    "attnbook/figures/tokens": [f"tests/figures/{k}" for k in ("heads", "translator")],
     "attnbook": ["tests/cache", "tests/fused", "tests/masking"],
     "tools/site/python_in_page": ["tests/figures/code"],
 }

@@ -1,5 +1,5 @@
 // Types of rows of tokens, and of the adapter that each model has; nothing here reaches a page.
-import type { Box, FigureTraits, Model, TrainedTraits } from "../shared/types";
+import type { FigureTraits, Model, TrainedTraits } from "../shared/types";
 
 /** A head, by its layer and its number there, both from 0. */
 export type HeadAt = [layer: number, head: number];
@@ -37,10 +37,6 @@ export interface Attention {
   sentence: string;
   /** Keys that the reader has hidden. */
   hidden?: number[];
-  /** What the slider of steps says after the step. */
-  details?: string;
-  /** Sums of weights in the table, before the total. */
-  inside?: { name: string; weight: number | string }[];
 }
 
 /** How a figure of tokens is built. */
@@ -56,13 +52,8 @@ export interface TokenOptions {
   legend?: string;
   /** Below the legend. */
   about?: Element[];
-  /** Drawn below the keys; they are none while the tokens have no size. */
-  marks?: { element: SVGElement; paint: (keys: Box[]) => void };
   /** Below the tokens. */
   note?: string;
-  mapNote?: string;
-  /** Drawn over the map. */
-  over?: Element[];
   /** Between the tokens and the map. */
   grid?: Element[];
   /** Above what the figure says. */

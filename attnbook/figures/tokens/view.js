@@ -106,15 +106,13 @@ function tokenRow(name, areKeys, most, onPoint, onChoose) {
 }
 
 /**
- * Lines over rows of tokens, and marks below the keys; they are drawn again when the rows have another size.
+ * Lines over rows of tokens; they are drawn again when the rows have another size.
  * @param {HTMLElement} frame around the rows
  * @param {() => HTMLElement[][]} tokensOf the tokens that attend, if they are others, and the keys
- * @param {TokenOptions["marks"]} marks
  */
-function tokenLines(frame, tokensOf, marks) {
+function tokenLines(frame, tokensOf) {
   const lines = make("svg:g");
-  const parts = [...(marks ? [marks.element] : []), lines];
-  frame.append(make("svg:svg", { class: "token-lines", "aria-hidden": true }, ...parts));
+  frame.append(make("svg:svg", { class: "token-lines", "aria-hidden": true }, lines));
   /** @type {{boxes: Box[][], width: number} | null} */
   let measured = null;
   /** @type {Attention} */
@@ -142,7 +140,6 @@ function tokenLines(frame, tokensOf, marks) {
       const { d, thick } = found[i] ?? { d: "", thick: 0 };
       put(line, { d: d || null, "stroke-width": thick.toFixed(2) });
     });
-    marks?.paint(isSeen ? sources : []);
   };
   let isLaidOut = false; // measuring before would force a layout; the observer is called after the first one
   new ResizeObserver(() => {
@@ -159,7 +156,7 @@ function tokenLines(frame, tokensOf, marks) {
 }
 
 /** The tokens, and a line from the query to each key. @param {TokenOptions} options @param {(key: number | null) => void} onPoint */
-function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = "", onQuery, onKey, marks }, onPoint) {
+function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = "", onQuery, onKey }, onPoint) {
   const target = names.target ? tokenRow(names.target, false, most, () => onPoint(null), onQuery) : null;
   const choose = (/** @type {number} */ query) => {
     onQuery(query);
@@ -169,7 +166,7 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
   (target ?? source).element.classList.add("queries");
   const rows = [...(target ? [target.element] : []), source.element];
   const frame = make("div", { class: "token-rows" }, ...rows);
-  const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()], marks);
+  const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()]);
   const [aboveName, below] = [make("span"), make("p", { class: "note" })];
   const picture = [frame, below];
   const { element, describe } = stage(SHARED.weighting, { note: legend, about: [aboveName, ...about], picture });
@@ -197,10 +194,10 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
 }
 
 /** The weights of all queries. @param {TokenOptions} options */
-function mapStage({ onQuery, mapNote = "", over = [], names }) {
+function mapStage({ onQuery, names }) {
   const axes = names.target ? { rows: SHARED.map_rows, columns: SHARED.map_columns } : {};
-  const map = heatmap({ ...axes, onChoose: onQuery, over });
-  const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale"), make("span", { text: mapNote })];
+  const map = heatmap({ ...axes, onChoose: onQuery });
+  const about = [...map.element.querySelectorAll(".heat-titles, .weight-scale")];
   const title = names.target ? SHARED.bands_all_steps : TOKENS.all_weights;
   const { element } = stage(title, { about, picture: [map.element] });
   /** @param {Attention} now */
@@ -227,28 +224,26 @@ function queryTable() {
   const element = titledTable(caption, [SHARED.table_character, SHARED.table_score, SHARED.table_weight], []);
   /** @type {Row[]} */
   let rows = [];
-  const build = ifChanged((/** @type {number[]} */ [count, others]) => {
-    rows = Array.from({ length: count + others }, (_, i) => tableRow(2, i < count ? i : null));
+  const build = ifChanged((/** @type {number} */ count) => {
+    rows = Array.from({ length: count }, (_, i) => tableRow(2, i));
     rows.push(totalRow(2));
     element.tBodies[0].replaceChildren(...rows.map((row) => row.element));
   });
   /** @param {Attention} now */
   const paint = (now) => {
-    const { source, target, query, hidden = [], inside = [] } = now;
+    const { source, target, query, hidden = [] } = now;
     const { scores, weights } = headOf(now);
     const character = quoted((target ?? source)[query].text);
     put(caption, { text: fill(SHARED.step_table_caption, { query: now.queryName, character }) });
     const total = weights[query].reduce((sum, weight) => sum + weight, 0);
-    build([source.length, inside.length]);
+    build(source.length);
     source.forEach(({ text }, i) => {
       const names = { position: i, character: visible(text) };
       const name = fill(hidden.includes(i) ? SHARED.table_row_hidden : SHARED.table_row, names);
       const numbers = [scores[query][i] ?? "", weights[query][i] ?? ""];
       rows[i].set(name, numbers);
     });
-    [...inside, { name: SHARED.table_total, weight: total }].forEach(({ name, weight }, i) =>
-      rows[source.length + i].set(name, ["", weight]),
-    );
+    rows[source.length].set(SHARED.table_total, ["", total]);
   };
   return { element, paint };
 }
@@ -309,8 +304,8 @@ export function tokenView(options) {
       const step = { step: now.query, last };
       steps.paint(now.query, count ? fill(SHARED.step_of, step) : SHARED.no_step, last);
       const character = quoted(now.target?.[now.query]?.text ?? "");
-      const value = [fill(SHARED.step_of_with_character, { ...step, character }), now.details];
-      if (count) steps.input.setAttribute("aria-valuetext", value.filter(Boolean).join(", "));
+      const value = fill(SHARED.step_of_with_character, { ...step, character });
+      if (count) steps.input.setAttribute("aria-valuetext", value);
     }
     if (tokens.paint(now)) pointer.point(null);
     paintMap();

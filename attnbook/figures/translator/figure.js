@@ -10,11 +10,11 @@ import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
 import { tableRow, titledTable, totalRow } from "../shared/tables.js";
 import TOKENS from "../tokens/messages.json" with { type: "json" };
-import { outputTokens, textTokens } from "../tokens/rows.js";
 import { drawTyped, tokenField } from "../tokens/typed.js";
 import { tokenView } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { opened, translated } from "./model.js";
+import { outputTokens, textTokens } from "./rows.js";
 import {
   certainty,
   describeStep,
@@ -92,8 +92,8 @@ function parts(model, repaint) {
     const details = reading.probabilities.map((each) => fill(TEXT.step_probability, { probability: probable(each) }));
     const below = reading.probabilities.map((each) => (100 * each).toFixed(0));
     view.paint({
-      source: textTokens(reading.text, true),
-      target: outputTokens(reading.output, { other: whole, otherName: TEXT.output_before, details, below }),
+      source: textTokens(reading.text),
+      target: outputTokens(reading.output, { before: whole, details, below }),
       heads: [[reading]],
       headAt: [0, 0],
       query: step,

@@ -1,5 +1,6 @@
 """Figures do not depend on torch's default device."""
 
+import datetime
 from functools import partial
 
 import pytest
@@ -11,11 +12,10 @@ from attnbook.figures.heads.packing import decoder_of
 from attnbook.figures.translator.packing import translator_of
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
-from tests.figures.alignment.cases import DAY, cached_model
 
 TOKENS = torch.randn(1, 7, 16, generator=torch.Generator().manual_seed(5))
 COLUMN = torch.linspace(-2, 2, 7).reshape(1, 7, 1)
-DATE = write_date(DAY, "de")
+DATE = write_date(datetime.date(1987, 3, 9), "de")
 
 
 def attention(**options):
@@ -38,7 +38,6 @@ MAKERS = {
     "position": lambda: figures.PositionFigure(8),
     "rotary": lambda: figures.PositionFigure.rotary(TOKENS[0, 0], TOKENS[0, 1]),
     "scaling": lambda: figures.ScalingFigure(TOKENS, TOKENS),
-    "alignment": lambda: figures.AlignmentFigure(cached_model("small"), [DATE]),
     "online": lambda: figures.OnlineSoftmaxFigure(COLUMN[0, :, 0], COLUMN[0], block=2),
     "mask": lambda: figures.MaskFigure(causal="last", documents=DOCUMENTS, written="k > 0"),
     "heads": lambda: without_cache(

@@ -16,7 +16,6 @@ from playwright.sync_api import Locator, Page
 
 from attnbook import figures
 from attnbook.figures.shared.base import Figure
-from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES, traits
 from tests.figures.heads.page import STEPS
 from tests.figures.online import cases as online
@@ -50,9 +49,6 @@ class Example(NamedTuple):
 
 
 EXAMPLES = {
-    "alignment": Example(
-        lambda: alignment.figure_of("failing"), {"date": 1, "step": 3}, frozenset({"step"})
-    ),
     "attention": Example(
         lambda: CASES["additive"]().figure(),
         {"valid_lens": [3, 0], "temperature": 0.5, "query": 2},

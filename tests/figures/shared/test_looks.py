@@ -18,7 +18,6 @@ from attnbook.figures import (
 )
 from attnbook.figures.shared.base import Figure
 from attnbook.masking.interop import MaskRules
-from tests.figures.alignment import cases as alignment
 from tests.figures.attention.cases import CASES
 from tests.figures.attention.drag_handles import moved_figure
 from tests.figures.online.cases import figure_of
@@ -42,10 +41,6 @@ def change(figure: Figure, **traits: Any) -> Figure:
 
 
 FIGURES: dict[str, list[Callable[[], Figure]]] = {
-    "alignment": [
-        lambda: change(alignment.figure_of("strings"), date=4, step=7),
-        lambda: change(alignment.figure_of("book"), date=alignment.LOCALES.index("he"), step=6),
-    ],
     "attention": [lambda: CASES["additive"]().figure(), lambda: CASES["huge_scores"]().figure()],
     "attention, moved": [
         lambda: moved_figure(SCORED, **QUERIES),

@@ -13,7 +13,6 @@ import traitlets
 from attnbook import DotProductAttention, dot_score
 from attnbook.costs.generation import GPT_OSS_20B
 from attnbook.figures import (
-    AlignmentFigure,
     AttentionFigure,
     CostFigure,
     HeadsFigure,
@@ -25,12 +24,10 @@ from attnbook.figures import (
     TranslatorFigure,
 )
 from attnbook.masking.interop import MaskRules
-from attnbook.models.translator.dates import write_date
-from tests.figures.alignment.cases import DAY, figure_of, make_date, never_ending, new_model
 from tests.figures.attention.cases import traits
 from tests.figures.attention.drag_handles import KEYS, moved_figure
 from tests.figures.heads.page import STEPS
-from tests.figures.online.cases import figure_of as online_of
+from tests.figures.online.cases import figure_of
 from tests.figures.pooling.cases import column, few
 from tests.figures.scaling.cases import random
 
@@ -50,10 +47,6 @@ def attention(**changes: Any) -> AttentionFigure:
 def movable(**changes: Any) -> AttentionFigure:
     arguments = {"queries": zeros(2, 3, 2), "keys": zeros(2, 5, 2), "values": zeros(2, 5, 1)}
     return attention(**({"movable": "vectors"} | arguments | changes))
-
-
-def alignment(**changes: Any) -> AlignmentFigure:
-    return AlignmentFigure(**({"model": new_model(), "dates": ["a"]} | changes))
 
 
 def online(scores: Any, values: Any, block: Any = 1) -> OnlineSoftmaxFigure:
@@ -116,16 +109,6 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
         {"movable": "scores", "written": "scores-by-hand"},
         "movable must be '' where something is written, got 'scores'",
     ),
-    (alignment, {"dates": "a"}, "dates must be a list of dates or strings, got one"),
-    (alignment, {"dates": write_date(DAY, "de")}, "dates must be a list of dates or strings, got"),
-    (alignment, {"dates": ["a", 7]}, "dates must hold WrittenDates or strings, got int at index 1"),
-    (alignment, {"dates": ["a"] * 65}, f"{MOST} 64 of dates, got 65; show a part of it"),
-    (alignment, {"dates": ["a", ""]}, "text must hold at least one character, got ''"),
-    (alignment, {"dates": ["a" * 257]}, "text must hold at most 256 characters, got 257"),
-    (alignment, {"dates": [make_date("abc", "1", day=(1, 4))]}, "spans must lie in [0, len(text)="),
-    (alignment, {"model": torch.nn.Linear(2, 3)}, "model must be a Translator, got Linear"),
-    (alignment, {"model": new_model(attention=False)}, "model must have attention, got a Transl"),
-    (alignment, {"model": never_ending(max_steps=257)}, f"{MOST} 256 of steps, got 257"),
     (CostFigure, {"model": GPT_OSS_20B}, "model must have no window and no experts, got ModelSi"),
     (CostFigure, {"length": 8}, "length must lie in [16, 131072], got 8"),
     (HeadsFigure, {"name": "no"}, "name must be one of copying"),
@@ -210,9 +193,6 @@ TRAITS: list[tuple[Any, str, Any, str]] = [
     (lambda: moved_figure(dot_score), "key_vectors", [[["far"]]], "str"),
     (lambda: moved_figure(dot_score), "key_vectors", (99 * KEYS).tolist(), "must lie in ["),
     (lambda: moved_figure(dot_score, "scores"), "scores", [[[NAN] * 5] * 3] * 2, "must lie in ["),
-    (lambda: figure_of("wordy"), "date", 2, "date must lie in [0, dates=2), got 2"),
-    (lambda: figure_of("wordy"), "step", 13, "step must lie in [0, steps=13), got 13"),
-    (lambda: figure_of("nothing"), "step", 1, "step must lie in [0, steps=1), got 1"),
     (CostFigure, "batch", 3, "batch must be a power of two, got 3"),
     (CostFigure, "num_layers", 0, "num_layers must lie in [1, 128], got 0"),
     (CostFigure, "num_kv_heads", 64, "num_kv_heads must be at most num_heads=32, got 64"),
@@ -223,7 +203,7 @@ TRAITS: list[tuple[Any, str, Any, str]] = [
     (lambda: MaskFigure(causal="last"), "num_keys", 5, f"{MOST} num_keys=5 queries"),
     (lambda: MaskFigure(causal="last"), "prefix", 2, "causal must be None with a prefix"),
     (lambda: MaskFigure(causal="last"), "documents", [0, 1], "documents must"),
-    (lambda: online_of("the chapter's"), "step", 4, "step must lie in [0, blocks=3], got 4"),
+    (lambda: figure_of("the chapter's"), "step", 4, "step must lie in [0, blocks=3], got 4"),
     (few, "query", NAN, "query must be finite, got nan"),
     (few, "query", 1e200, "scores must be finite at every position of the sliders, got query 1e+2"),
     (few, "width", 0.0, "width must be positive and finite, got 0.0"),

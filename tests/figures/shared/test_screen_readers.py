@@ -50,6 +50,7 @@ ACT = r"""const act = async (figure, action) => {
     if (/Next/.test(action)) return all('.stepper button')[1].click();
     if (/^Remove/.test(action)) return all('[type=checkbox]')[0].click();
     if (/^(Hide|Click)/.test(action)) return all('.token-row + .token-row > .token')[0].click();
+    if (/^Choose the .* in the output/.test(action)) return all('.queries > .token').at(-1).click();
     if (/^(Choose|Run)/.test(action) && others.length) return others.at(-1).click();
     if (/^(Choose|Change)/.test(action)) {
         const select = all('select').filter((e) => e.checkVisibility()).at(-1);
@@ -156,14 +157,18 @@ def of_mask(figure: dict[str, Any]) -> list[str]:
     ]
 
 
-def of_step(figure: dict[str, Any]) -> list[str]:
-    keys = [(name, numbers["weight"]) for is_key, name, numbers in figure["tables"][0] if is_key]
-    return [" ".join(max(keys, key=lambda key: float(key[1])))]
+def of_translation(figure: dict[str, Any]) -> list[str]:
+    """The output, and the key with most weight if the action asks for weights."""
+    output = "".join(figure["shown"][".queries bdi"])
+    if "weight" not in figure["action"]:
+        return [output]
+    keys = [(float(n["weight"]), name) for is_key, name, n in figure["tables"][0] if is_key]
+    position, character = max(keys)[1].split(": ")
+    return [output, f"“{character}” at {position} ("]
 
 
 # What the live region must say, by the kind of figure. Others answer what a reader writes.
 ASKED = {
-    "alignment": of_step,
     "attention": of_keys,
     "cost": lambda figure: figure["shown"]['[aria-label="Bytes read"] b'][-1].split(" + "),
     "heads": lambda figure: figure["shown"]["p.answer"],
@@ -172,7 +177,7 @@ ASKED = {
     "pooling": lambda figure: figure["shown"][".output .number"],
     "position": lambda figure: [list(figure["tables"][0][-1][2].values())[-1]],
     "scaling": lambda figure: figure["shown"][".measure b"][6:8],
-    "translator": lambda figure: ["".join(figure["shown"][".queries bdi"])],
+    "translator": of_translation,
 }
 
 

@@ -41,7 +41,7 @@ CHANGES = """([kind, own, styles]) => {
 
 
 def style_of(kind: str) -> str:
-    room = "tokens" if kind in ("alignment", "heads", "translator") else kind
+    room = "tokens" if kind in ("heads", "translator") else kind
     return (FOLDER / room / "style.css").read_text("utf-8")
 
 

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.figures import HeadsFigure, TranslatorFigure
-from tests.figures.alignment.cases import cached_figure
 from tests.figures.shared.page import FRAMES
 from tests.figures.shared.trained import open_more_controls
 from tests.figures.tokens.page import KEYS, QUERIES, ends_at_borders, touched
@@ -47,15 +46,8 @@ def wrong_lines(found) -> list[int]:
 
 FIGURES = {
     "translator": (lambda: TranslatorFigure(text=LONG), "step", 10),
-    "alignment": (lambda: _of_date(4), "step", 16),
     "heads": (lambda: HeadsFigure(text="abcdefgh" * 4, focus=(0, 0)), "query", 32),
 }
-
-
-def _of_date(date):
-    figure = cached_figure("strings")
-    figure.date = date
-    return figure
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,8 @@ from tools.models.grade import MAIN, make_later_dates
 PROGRAM = """
 const reading = ([text, hidden, output]) => ({ text: [...text], hidden, output: [...output] });
 return {
+    visible: characters_seen.map(figure.visible),
+    columns: counts.map((count) => figure.columnsFor(count, 20)),
     read: typed.map((text) => figure.textOf(text, characters)),
     refused: typed.map((text) => figure.refusal(text, characters)),
     verdicts: answers.map((given) => figure.verdict(reading(given), [...given[3]])),
@@ -102,6 +104,9 @@ DATES = [
     *(f"{y}-{m:02}-{d:02}" for y in (1900, 2000, 2023, 2024) for m in range(14) for d in range(33)),
     *("", "2024-2-29", "2024-02-290", "0000-01-01", "0001-01-01", "--", "20240229", "2024-W09-4"),
 ]
+CHARACTERS = {"a": "a", " ": "␣", "\u202f": "␣", "\u05b0": "◌\u05b0", "\u200f": "◦", "年": "年"}
+# At most 20 in a row, and rows of one length.
+COLUMNS = {1: 1, 20: 20, 21: 11, 36: 18, 40: 20, 41: 14, 256: 20}
 CERTAINTIES = [("2023-02-31", [0.9, 0.5, 0.5]), ("2024-02-29", [1e-3, 0.49]), ("", [0.25])]
 
 
@@ -118,6 +123,8 @@ def answers(graded):
         TranslatorFigure,
         PROGRAM,
         characters=translator_of(MAIN).source.characters,
+        characters_seen=[*CHARACTERS],
+        counts=[*COLUMNS],
         typed=[*REFUSED, *READ, *graded],
         answers=ANSWERS,
         rows=ROWS,
@@ -126,6 +133,11 @@ def answers(graded):
         stored=[compute_stored(MAIN, "9. März 1987", HIDDEN)],
         steps=[[given, step] for given, step, _ in STEPS],
     )
+
+
+def test_invisible_characters_have_a_sign_and_rows_of_columns_are_even(answers):
+    assert answers["visible"] == [*CHARACTERS.values()]
+    assert answers["columns"] == [*COLUMNS.values()]
 
 
 def test_a_text_that_cannot_be_read_gets_a_message_and_graded_dates_get_none(answers):

@@ -44,6 +44,7 @@ def test_each_step_shows_where_the_model_attended(show):
     for key, step in (("Home", 0), ("ArrowRight", 1), ("End", 9)):
         slider(figure, "step").press(key)
         check(step)
+    expect(slider(figure, "step")).to_have_attribute("aria-valuetext", "9 of 9: “9”")
     button, rows = figure.locator(".queries button").nth(4), figure.locator(".heat-picture")
     button.click()
     check(4)

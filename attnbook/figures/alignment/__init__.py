@@ -1,1 +1,0 @@
-"""Where a translator attended."""
