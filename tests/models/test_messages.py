@@ -289,7 +289,7 @@ TABLE = [
     (DECODER.read_lines, {"texts": ["ab"]}, SOME_TEXTS),
     (DECODER.write, {"texts": ["ab"], "count": 3},
      TEXTS | {"count": [*sizes("count")["count"],
-                        (300, "texts must leave room for count=300 more of at most 256 symbols")]}),
+                        (300, "texts must leave room for count=300 more of at most 256 tokens")]}),
     (make_lines, {"model": DECODER, "texts": ["ab"]}, kind("model", "Decoder") | SOME_TEXTS),
     (make_repeats, {"count": 2},
      sizes("count", "length") | SEED

@@ -56,7 +56,7 @@ export function curves(count, side) {
 /** Three digits, of a number that a reader sees from afar. @param {number} number */
 function large(number) {
   const text = number.toPrecision(3);
-  return number === 0 || text.includes("e") ? decimals(number) : text;
+  return Math.abs(number) < 0.001 || text.includes("e") ? decimals(number) : text;
 }
 
 /** Lines from the keys to the output, and its numbers. @param {number} count of keys @param {number} size @param {string[]} labels of its components */

@@ -9,7 +9,7 @@ from tests.figures.attention.cases import traits
 from tests.figures.prediction.cases import CASES, HALF
 from tests.figures.shared.page import open_figure
 from tests.tools.site.live_pages import book, cell, page, view
-from tests.tools.site.site_checks import NARROW, WIDE
+from tests.tools.site.site_checks import NARROW, OPEN_SECTIONS, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +126,7 @@ MEASURED = """() => [...document.querySelectorAll('[data-attnbook-view]')]
 def test_nothing_moves_when_the_script_of_a_question_runs(browser, site, width):
     context = browser.new_context(viewport={"width": width, "height": 800})
     tab = context.new_page()
+    tab.add_init_script(OPEN_SECTIONS)
     tab.add_init_script(
         f"addEventListener('DOMContentLoaded', () => {{ window.still = ({MEASURED})() }})"
     )

@@ -18,7 +18,7 @@ WRITTEN = """_images/* _sources/* _static/favicon.svg _static/live/* _static/log
     _static/folds.js _static/table_of_contents.js _static/focus.js _static/place.js _static/site.*
     _static/found.js _static/storage.js _static/reading.js _static/path.js _static/your_progress.js
     _static/cheat_sheet.css chapters/cheat-sheet.pdf
-    _static/take_along.js service_worker.js *.zip index.html objects.inv
+    _static/header.js _static/take_along.js service_worker.js *.zip index.html objects.inv
     _static/terms.* _static/licenses.txt .buildinfo search/*.js searchindex.js""".split()
 
 
