@@ -124,8 +124,9 @@ def test_a_wrong_answer_gets_a_message_and_a_right_one_is_marked_as_solved(brows
         own = [url for url in requests if not url.startswith("blob:")]
         assert scripts_of(own) == ["editor.js", "python.js"]
         assert len(own) == 2
+        # From a folder, Chromium may start a new process without the storage of the page before.
         if not address.startswith("http"):
-            return  # from a folder, Chromium may start a new process without the storage of the page before
+            return
         tab.reload()
         assert figure.locator("textarea").input_value() == RIGHT  # Ctrl+Enter types nothing
         run(figure, WRONG, "✗")
