@@ -184,16 +184,6 @@ function store(model, item, figure) {
   if (item && isAnswered && text !== progress().read(item)) progress().write(item, text, figure);
 }
 
-/** What is known before the question; the last text is wrong. @param {[string, string][]} evidence */
-function evidenceList(evidence) {
-  const rows = evidence.map(([name, text], i) => {
-    const isWrong = i === evidence.length - 1;
-    const value = make("dd", { class: isWrong ? "wrong" : null }, ...withCode(`${isWrong ? MARKS.wrong : ""}${text}`));
-    return make("div", {}, make("dt", { text: name }), value);
-  });
-  return rows.length ? [make("dl", { class: "attnbook-evidence" }, ...rows)] : [];
-}
-
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawPrediction(context) {
   const { model, el } = context;
@@ -208,8 +198,8 @@ function drawPrediction(context) {
     setterOf(model)({ done: "shown" });
     readout.focus(); // the button is hidden now
   });
-  const parts = [...evidenceList(model.get("evidence")), question, controls.element, readout, show];
-  const group = make("div", { role: "group", "aria-labelledby": name }, ...parts);
+  const group = make("div", { role: "group", "aria-labelledby": name }, question, controls.element, readout, show);
+  group.insertAdjacentHTML("afterbegin", model.get("evidence"));
   const paint = (/** @type {HTMLElement} */ figure) => {
     const done = model.get("done");
     controls.paint();

@@ -73,7 +73,7 @@ class Prediction(Figure):
     right = traitlets.Any().tag(sync=True)
     wrong_answers: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: answer, sentence
     within = traitlets.Float().tag(sync=True)
-    evidence: traitlets.List[Any] = traitlets.List().tag(sync=True)  # pairs: name, text
+    evidence = traitlets.Unicode().tag(sync=True)  # HTML
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until its script runs
     tried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     done = traitlets.Unicode().tag(sync=True)
@@ -95,7 +95,7 @@ class Prediction(Figure):
             (convert(answer), sentence) for sentence, answer in (wrong_answers or {}).items()
         ]
         answer = convert(right)
-        known = [[*pair] for pair in (evidence or {}).items()]
+        evidence_html = _evidence_html(evidence or {})
         _check_distinct(answer, mistakes, within if typed else 0)
         if typed:
             _check_labels(labels, answer)
@@ -110,10 +110,10 @@ class Prediction(Figure):
             right=answer,
             wrong_answers=[[*pair] for pair in mistakes],
             within=within,
-            evidence=known,
+            evidence=evidence_html,
             caption=caption,
-            static_text="\n".join(_text_lines(ask, known, labels, answer, mistakes)),
-            still_html=_static_evidence(known) + _static_html(ask, options, labels or [""]),
+            static_text="\n".join(_text_lines(ask, evidence or {}, labels, answer, mistakes)),
+            still_html=evidence_html + _static_html(ask, options, labels or [""]),
         )
 
     @classmethod
@@ -240,11 +240,10 @@ def _shuffle(ask: str, options: list[str]) -> list[str]:
     return sorted(options, key=lambda option: hashlib.sha256(f"{ask}|{option}".encode()).digest())
 
 
-def _static_evidence(evidence: list[list[str]]) -> str:
-    rows = [(name, "", text) for name, text in evidence]
-    rows[-1:] = [(name, ' class="wrong"', f"✗ {text}") for name, text in evidence[-1:]]
-    texts = (f"<div><dt>{n}</dt><dd{kind}>{inline(text)}</dd></div>" for n, kind, text in rows)
-    return f'<dl class="attnbook-evidence">{"".join(texts)}</dl>' if rows else ""
+def _evidence_html(evidence: Mapping[str, str]) -> str:
+    rows = [f"{name} <b>{inline(text)}</b>" for name, text in evidence.items()]
+    rows[-1:] = [row.replace("<b>", '<b class="wrong">✗ ') for row in rows[-1:]]
+    return f'<p class="attnbook-evidence">{" ".join(rows)}</p>' if rows else ""
 
 
 def _static_html(ask: str, options: list[str], labels: Sequence[str]) -> str:
@@ -261,14 +260,14 @@ def _static_html(ask: str, options: list[str], labels: Sequence[str]) -> str:
 
 def _text_lines(
     ask: str,
-    evidence: list[list[str]],
+    evidence: Mapping[str, str],
     labels: Sequence[str],
     answer: Any,  # noqa: ANN401
     mistakes: list[tuple[Any, str]],
 ) -> list[str]:
     return [
         TEXT("title", ask=ask),
-        *(f"{name}: {text}" for name, text in evidence),
+        *(f"{name}: {text}" for name, text in evidence.items()),
         TEXT("right_answer", answer=_format(answer, labels)),
         *(
             TEXT("wrong_answer", answer=_format(wrong, labels), sentence=sentence)

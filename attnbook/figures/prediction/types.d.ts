@@ -11,8 +11,8 @@ export interface Traits extends FigureTraits {
   right: Answer;
   wrong_answers: [Answer, string][];
   within: number;
-  /** A name and a text each; the last text is wrong. */
-  evidence: [string, string][];
+  /** HTML. */
+  evidence: string;
   tried: Answer[];
   done: "" | "right" | "shown";
 }

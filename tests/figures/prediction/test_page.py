@@ -36,7 +36,10 @@ def model(tab, name):
 
 def test_a_wrong_choice_is_struck_out_and_explained_and_the_reader_tries_again(show):
     with show("choice") as (tab, figure):
-        assert figure.locator("dd").all_text_contents() == ["(1, 5, 7)", "✗ (1, 7, 3)"]
+        assert figure.locator(".attnbook-evidence b").all_text_contents() == [
+            "(1, 5, 7)",
+            "✗ (1, 7, 3)",
+        ]
         pick(figure, "(1, 7, 3)")
         wrong = figure.get_by_role("button", name="✗ (1, 7, 3)")
         assert wrong.get_attribute("aria-disabled") == "true"

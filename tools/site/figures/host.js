@@ -139,9 +139,9 @@
   const folded = new Set([...views].filter(isFolded));
   for (const view of views) if (!folded.has(view)) mount(view);
 
-  /** @param {HTMLElement | undefined} view */
+  /** @param {HTMLElement} view */
   async function mountFolded(view) {
-    if (view && folded.delete(view)) await mount(view);
+    if (folded.delete(view)) await mount(view);
   }
 
   /** @param {Node} fold */

@@ -32,13 +32,9 @@
   /** A link to a place; the page that opens marks the words (found.js). @param {Place} hit @param {string[]} words */
   function linkTo({ page: address, anchor, title, pageTitle, kind }, words) {
     const link = element("a", "", title === pageTitle ? title : `${pageTitle} > ${title}`);
-    link.href = `${root}${address}${kind === "page" ? "" : `#${anchor}`}`;
     // In the address, and not in a storage: pages opened from a folder may not see at once what another stored.
-    const addWords = () => {
-      link.search = `${new URLSearchParams({ found: words.join(" ") })}`;
-    };
-    link.addEventListener("click", addWords);
-    link.addEventListener("auxclick", addWords);
+    const found = new URLSearchParams({ found: words.join(" ") });
+    link.href = `${root}${address}?${found}${kind === "page" ? "" : `#${anchor}`}`;
     return link;
   }
 
