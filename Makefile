@@ -116,6 +116,7 @@ checkpoints: $(READY) ## train the models of the book (NAME=small for one)
 grade: $(READY) ## grade the trained models: accuracy, attention weights, effects of changes
 	@$(BIN)/python -m tools.models.grade
 	@$(BIN)/python -m tools.models.grade_decoders
+	@$(BIN)/python -m tools.models.grade_stories
 
 lock: $(READY) ## write requirements.txt from pyproject.toml's extras (NEWEST=1: with the newest versions)
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra test --universal --python-version 3.11 \

@@ -213,7 +213,7 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
         tensor([0.2500, 0.0025], dtype=torch.float64)
     """
     _check_even("size", size)
-    _check_above("base", base, 1.0)
+    check_above("base", base, 1.0)
     plain = angles(torch.ones(1, device="cpu"), size, base)[0]
     if scaling is None:
         return plain
@@ -221,15 +221,15 @@ def rotary_frequencies(  # noqa: PLR0913 - each scaling has its own numbers
         raise ValueError(
             f"scaling must be None or one of {SCALINGS}, got {describe_value(scaling)}"
         )
-    _check_above("factor", factor, 1.0, or_equal=True)
+    check_above("factor", factor, 1.0, or_equal=True)
     if scaling == "linear":
         return plain / factor
     if original_length is None:
         raise ValueError(f"original_length must be given for scaling={scaling!r}, got None")
     check_size("original_length", original_length)
     fast_turns = FAST_TURNS[scaling] if fast_turns is None else fast_turns
-    _check_above("slow_turns", slow_turns, 0.0)
-    _check_above("fast_turns", fast_turns, slow_turns)
+    check_above("slow_turns", slow_turns, 0.0)
+    check_above("fast_turns", fast_turns, slow_turns)
     if scaling == "llama3":
         turns = original_length * plain / (2 * math.pi)
         unchanged = (turns - slow_turns) / (fast_turns - slow_turns)
@@ -319,7 +319,7 @@ def _rotated_size(
                 f"components, got {size // 2}"
             )
         return size
-    _check_above("base", base, 1.0)
+    check_above("base", base, 1.0)
     if size is None:
         return most
     _check_even("size", size, most)
@@ -339,7 +339,8 @@ def _check_even(name: str, size: int, most: int | None = None) -> None:
         raise ValueError(f"{name} must be at most {most}, the size of a vector, got {size}")
 
 
-def _check_above(name: str, number: float, bound: float, *, or_equal: bool = False) -> None:
+def check_above(name: str, number: float, bound: float, *, or_equal: bool = False) -> None:
+    """Refuse what is no number above a bound, or is infinite."""
     if isinstance(number, bool) or not isinstance(number, Real):
         raise TypeError(f"{name} must be a number, got {describe_value(number)}")
     if not (bound < number < math.inf or (or_equal and number == bound)):

@@ -1,11 +1,21 @@
 """Characters as tokens: encoding, decoding, padding, refusals."""
 
+import re
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.models.vocabulary import BEGIN, END, MAX_LENGTH, PAD, Vocabulary, pad
+from attnbook.models.vocabulary import (
+    BEGIN,
+    END,
+    MAX_LENGTH,
+    PAD,
+    Vocabulary,
+    WordVocabulary,
+    pad,
+)
 
 
 def test_characters_are_numbered_in_their_order_after_the_special_three():
@@ -45,6 +55,34 @@ def test_a_text_that_cannot_be_read_is_refused(text, error, message):
     assert len(vocabulary.encode("9" * MAX_LENGTH)) == MAX_LENGTH
     with pytest.raises(error, match=message):
         vocabulary.encode(text)
+
+
+def test_words_are_tokens_with_a_space_between_them():
+    vocabulary = WordVocabulary.of(["where is anna ?", "anna is in the park ."])
+    assert vocabulary.symbols == [".", "?", "anna", "in", "is", "park", "the", "where"]
+    assert vocabulary.encode("where  is anna ?") == [10, 7, 5, 4]
+    assert vocabulary.decode([BEGIN, 5, 7, END, 4]) == "anna is"
+    assert vocabulary != Vocabulary("".join(".?"))
+    assert eval(repr(vocabulary)) == vocabulary  # noqa: S307 - our own text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("where is annna ?", "text must hold words of the vocabulary, got 'annna' at index 2 of"),
+        ("anna " * 257, "text must hold at most 256 words, got 257; pass a part"),
+        (" ", "text must hold at least one word, got ' '"),
+    ],
+)
+def test_words_that_cannot_be_read_are_refused(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        WordVocabulary(["where", "is", "anna", "?"]).encode(text)
+
+
+@pytest.mark.parametrize("words", [[], ["the park"], [""], [3]])
+def test_words_that_no_text_can_hold_are_refused(words):
+    with pytest.raises((TypeError, ValueError), match=r"^words? must "):
+        WordVocabulary(words)
 
 
 def test_rows_are_padded_to_the_right():

@@ -32,6 +32,7 @@ from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tools import interrupts
 from tools.models.decoders import DECODERS, DecoderRecipe
+from tools.models.stories import STORIES, StoryRecipe
 from tools.models.unfinished import Progress, saving_best_epoch
 
 SMALL_LOCALES = ("de", "en", "fr", "ru")
@@ -129,7 +130,7 @@ def main(words: Sequence[str] | None = None, folder: Path | None = None) -> int:
     They are written to a folder, by default attnbook's. After Ctrl-C and SIGTERM, the best epoch so
     far is in a separate file.
     """
-    recipes: dict[str, Recipe | DecoderRecipe] = {**RECIPES, **DECODERS}
+    recipes: dict[str, Recipe | DecoderRecipe | StoryRecipe] = {**RECIPES, **DECODERS, **STORIES}
     parser = argparse.ArgumentParser(description="Make the book's trained models.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(recipes))
     names = parser.parse_args(words).names or list(recipes)

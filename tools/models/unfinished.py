@@ -1,4 +1,4 @@
-"""Save the best finished epoch of an interrupted training."""
+"""Save what an interrupted training has learned."""
 
 from __future__ import annotations
 
@@ -22,6 +22,24 @@ class Progress:
         """Draw the progress."""
         self.epochs = epochs
         self.bar(share, epochs)
+
+
+@contextmanager
+def saving_unfinished(path: Path, save: Callable[[Path], None]) -> Iterator[None]:
+    """Save the weights of an interrupted training, and print their path.
+
+    Args:
+        path: of the checkpoint, which is not changed; the weights are in a separate file.
+        save: writes the model to a path.
+    """
+    unfinished = path.with_suffix(".unfinished")
+    try:
+        yield
+    except KeyboardInterrupt:
+        save(unfinished)
+        print(f"\n{path.stem}: interrupted; the weights so far are in {unfinished}")
+        raise
+    unfinished.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 // The heads figure: a text that the reader types, the model's guesses, and its heads.
 /** @import { Model, PackedModel, RenderContext } from "../shared/types" */
-/** @import { HeadAt, TypedAdapter } from "../tokens/types" */
-/** @import { Opened, Reading, Seen, Traits } from "./types" */
+/** @import { HeadAt, Opened, Snapshot, TypedAdapter } from "../tokens/types" */
+/** @import { Reading, Seen, Traits } from "./types" */
 import { arrangeControls } from "../shared/arrangement.js";
 import { make, put } from "../shared/elements.js";
 import { bars, span } from "../shared/key_axis.js";
@@ -10,12 +10,12 @@ import SHARED from "../shared/messages.json" with { type: "json" };
 import { setterOf } from "../shared/mount.js";
 import { stage } from "../shared/stage.js";
 import { stepper } from "../shared/stepper.js";
+import { follow, indexOfLargest, opened } from "../tokens/decoder.js";
 import TOKENS from "../tokens/messages.json" with { type: "json" };
 import { drawTyped, tokenField } from "../tokens/typed.js";
 import { tokenView } from "../tokens/view.js";
 import { headGrid } from "./grid.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { follow, opened } from "./model.js";
 import { addedTable } from "./tables.js";
 import { describe, describeCount, readingOf, readTyped, refusal, tokensOf, warning } from "./words.js";
 
@@ -129,6 +129,20 @@ function parts(model, repaint) {
   };
 }
 
+/** The model's reading of a text without some heads. @param {Snapshot} model @param {string} text @param {HeadAt[]} removed @returns {Reading} */
+export function readingBy(model, text, removed = []) {
+  const { chances, heads, added } = follow(model, [...text], { removed });
+  const best = chances.map(indexOfLargest);
+  return {
+    text,
+    characters: model.symbols.join(""),
+    guesses: best.map((index) => model.symbols[index]).join(""),
+    chances: best.map((index, i) => chances[i][index]),
+    heads,
+    added,
+  };
+}
+
 /** @type {TypedAdapter<PackedModel, Opened, Seen, Traits>} */
 const adapter = {
   traits: ["focus", "query"],
@@ -137,8 +151,8 @@ const adapter = {
   stored: (shown) => ({ reading: readingOf(shown), removed: shown.removed, whole: shown.whole }),
   compute(engine, model) {
     const [snapshot, text, removed] = [engine.at(model.get("step")), model.get("text"), model.get("removed")];
-    const reading = follow(snapshot, text, removed);
-    return { reading, removed, whole: removed.length ? follow(snapshot, text).guesses : reading.guesses };
+    const reading = readingBy(snapshot, text, removed);
+    return { reading, removed, whole: removed.length ? readingBy(snapshot, text).guesses : reading.guesses };
   },
   textOf: ({ reading }) => `${reading.text}.`,
   parts,

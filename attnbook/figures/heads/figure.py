@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from attnbook.figures.heads.packing import decoder_of, pack_model, steps_of
 from attnbook.figures.heads.reading import (
     compute_stored,
     describe_count,
@@ -17,6 +16,7 @@ from attnbook.figures.heads.reading import (
 )
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.tokens.figure import SHEETS, TokenFigure
+from attnbook.figures.tokens.packing import decoder_of, pack_model, steps_of
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attnbook.figures.heads.packing import decoder_of
 from attnbook.figures.tokens.figure import round_all
+from attnbook.figures.tokens.packing import decoder_of
 from attnbook.heads import split_heads
 from attnbook.messages import Messages
 from attnbook.models.transformer.grading import behind_last

@@ -2,20 +2,6 @@
 import type { PackedModel, TrainedTraits } from "../shared/types";
 import type { Head, HeadAt } from "../tokens/types";
 
-/** One snapshot of the model: its weights by name, rows one after the other. */
-export interface Snapshot {
-  characters: string;
-  num_hiddens: number;
-  num_heads: number;
-  num_layers: number;
-  arrays: Record<string, Float32Array>;
-}
-
-/** All snapshots of a model, by the step of training. */
-export interface Opened {
-  at(step: number): Snapshot;
-}
-
 /** The model's reading of a text. */
 export interface Reading {
   text: string;

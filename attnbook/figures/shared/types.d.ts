@@ -141,15 +141,20 @@ export interface Editor {
 /** A trained model as Python packs it for a page. */
 export interface PackedModel {
   name: string;
-  characters: string;
+  /** The characters or words that it knows. */
+  symbols: string[];
   num_hiddens: number;
   num_heads: number;
   num_layers: number;
+  positions: "sinusoidal" | "rotary";
+  rotary_base: number;
+  /** Of the numbers in `data`. */
+  dtype: "float32" | "float16";
   /** The training steps at which its weights were stored. */
   steps: number[];
   /** The arrays in each text of `data`, one after the other. */
   arrays: [name: string, shape: number[]][];
-  /** For each step, base64 of float32 numbers, little endian. */
+  /** For each step, base64 of numbers, little endian. */
   data: string[];
 }
 
@@ -207,6 +212,7 @@ declare global {
       python?: { Python: new () => Runner };
       recognition?: Record<string, unknown>;
       copying?: PackedModel;
+      story?: PackedModel;
       convolutional?: PackedTranslator;
       small?: PackedTranslator;
     };

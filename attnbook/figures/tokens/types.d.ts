@@ -10,6 +10,59 @@ export interface Head {
   weights: number[][];
 }
 
+/** One snapshot of a decoder: its weights by name, rows one after the other. */
+export interface Snapshot {
+  symbols: string[];
+  num_hiddens: number;
+  num_heads: number;
+  num_layers: number;
+  positions: "sinusoidal" | "rotary";
+  rotary_base: number;
+  arrays: Record<string, Float32Array>;
+}
+
+/** All snapshots of a decoder: the last one, and each by the step of its training. */
+export interface Opened {
+  last: Snapshot;
+  at(step: number): Snapshot;
+}
+
+/** What a head makes of one position's vector. */
+export interface HeadVectors {
+  query: number[];
+  key: number[];
+  value: number[];
+}
+
+/** What a head did, and its output at each position. */
+export interface ReadHead extends Head {
+  pooled: number[][];
+}
+
+/** How a decoder is changed. */
+export interface Options {
+  /** Heads whose output is set to 0. */
+  removed?: HeadAt[];
+  /** How many positions each one attends to, itself first; 0 means that there is no attention. */
+  window?: number;
+}
+
+/** A decoder's reading of a text. */
+export interface TextReading {
+  /** After each symbol, the probability of each one to come next. */
+  chances: number[][];
+  /** By layer, then by head. */
+  heads: ReadHead[][];
+  /** What a head's output adds directly to each symbol's score, without a norm. */
+  added(headAt: HeadAt, query: number): number[];
+}
+
+/** What a decoder wrote, and its reading of the text and the answer without its last symbol. */
+export interface Written {
+  answer: string[];
+  reading: TextReading;
+}
+
 /** A token, as its button shows it. */
 export interface Token {
   text: string;

@@ -10,10 +10,13 @@ from torch import nn
 
 from attnbook.checks import check_axes, check_dropout, check_flag, check_size
 from attnbook.models.checks import check_vectors
+from attnbook.models.transformer.config import FEED_FORWARDS, NORMS, choice
 from attnbook.multihead import MultiHeadAttention
 from attnbook.torch_weights import check_from_torch, check_part
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jaxtyping import Bool, Float, Shaped
     from torch import Tensor
 
@@ -27,17 +30,29 @@ PARTS: dict[type[nn.Module], tuple[str, ...]] = {
 }
 
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
+EPSILON = 1e-6  # of RMSNorm, in any dtype; torch's own depends on it
+
+
+def make_norm(kind: str | None, size: int) -> nn.Module:
+    """Make the norm of that name: LayerNorm, RMSNorm, or none, which changes nothing."""
+    if kind is None:
+        return nn.Identity()
+    return nn.RMSNorm(size, eps=EPSILON) if kind == "rms" else nn.LayerNorm(size)
+
+
 class FeedForward(nn.Module):
-    """Two linear layers with a ReLU between them, at each position alone.
+    """Two linear layers with an activation between them, at each position alone.
 
     Args:
         num_hiddens: the size of what comes in and goes out, at least 1.
         ffn_hiddens: the numbers between the two layers, at least 1.
+        activation: "relu", or "gelu".
 
     Raises:
-        TypeError, ValueError: a size is out of its range.
+        TypeError, ValueError: an argument is out of its range.
 
-    Source: Vaswani et al. (2017), section 3.3.
+    Source: Vaswani et al. (2017), section 3.3; Hendrycks and Gimpel (2016) for GELU.
 
     Example:
         >>> from attnbook.models.transformer.block import FeedForward
@@ -45,11 +60,14 @@ class FeedForward(nn.Module):
         torch.Size([2, 3, 8])
     """
 
-    def __init__(self, num_hiddens: int, ffn_hiddens: int) -> None:
+    def __init__(self, num_hiddens: int, ffn_hiddens: int, activation: str = "relu") -> None:
         check_size("num_hiddens", num_hiddens)
         check_size("ffn_hiddens", ffn_hiddens)
+        if activation not in ACTIVATIONS:
+            raise ValueError(f'activation must be "relu" or "gelu", got {activation!r}')
         super().__init__()
         self.inner = nn.Linear(num_hiddens, ffn_hiddens)
+        self.activation = activation
         self.outer = nn.Linear(ffn_hiddens, num_hiddens)
 
     def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
@@ -59,7 +77,48 @@ class FeedForward(nn.Module):
             TypeError, ValueError: `x` has vectors of another size or dtype.
         """
         check_vectors(x, self.inner)
-        return self.outer(self.inner(x).relu())  # type: ignore[no-any-return]
+        return self.outer(ACTIVATIONS[self.activation](self.inner(x)))  # type: ignore[no-any-return]
+
+    if TYPE_CHECKING:
+        __call__ = forward  # for type checkers, which see Any in nn.Module
+
+
+class SwiGLU(nn.Module):
+    """A feed-forward whose inner numbers are multiplied by a gate: SiLU of another linear layer.
+
+    outer(silu(gate(x)) * inner(x)), at each position alone, without biases.
+
+    Args:
+        num_hiddens: the size of what comes in and goes out, at least 1.
+        ffn_hiddens: the numbers inside, at least 1.
+
+    Raises:
+        TypeError, ValueError: a size is out of its range.
+
+    Source: Shazeer (2020), with the names of Llama's parts: gate, up (our inner), down (our outer).
+
+    Example:
+        >>> from attnbook.models.transformer.block import SwiGLU
+        >>> SwiGLU(num_hiddens=8, ffn_hiddens=32)(torch.ones(2, 3, 8)).shape
+        torch.Size([2, 3, 8])
+    """
+
+    def __init__(self, num_hiddens: int, ffn_hiddens: int) -> None:
+        check_size("num_hiddens", num_hiddens)
+        check_size("ffn_hiddens", ffn_hiddens)
+        super().__init__()
+        self.gate = nn.Linear(num_hiddens, ffn_hiddens, bias=False)
+        self.inner = nn.Linear(num_hiddens, ffn_hiddens, bias=False)
+        self.outer = nn.Linear(ffn_hiddens, num_hiddens, bias=False)
+
+    def forward(self, x: Float[Tensor, "*batch hiddens"]) -> Float[Tensor, "*batch hiddens"]:
+        """Change each vector by itself; the shape stays.
+
+        Raises:
+            TypeError, ValueError: `x` has vectors of another size or dtype.
+        """
+        check_vectors(x, self.inner)
+        return self.outer(F.silu(self.gate(x)) * self.inner(x))  # type: ignore[no-any-return]
 
     if TYPE_CHECKING:
         __call__ = forward  # for type checkers, which see Any in nn.Module
@@ -76,15 +135,18 @@ class Block(nn.Module):
         num_heads: how many heads; it must divide `num_hiddens`.
         ffn_hiddens: the numbers inside the feed-forward; None means no feed-forward.
         dropout: the share of what each part adds that is dropped in training, in [0, 1].
-        norm: whether each part gets its input normed.
+        norm: "layer" or "rms", the norm of each part's input, or None; True means "layer".
         residual: whether a part's output is added to its input, or replaces it.
         bias: whether the attention's four projections add a learned bias.
         keep_weights: whether `attention.attention_weights` can be read after a call.
+        feed_forward: "relu" or "gelu", its activation, or "swiglu".
+        rotary: of the attention, as in `MultiHeadAttention`.
 
     Raises:
         TypeError, ValueError: an argument is out of its range.
 
     Source: Vaswani et al. (2017), section 3.1; the norm comes first, as in Xiong et al. (2020).
+    RMSNorm is that of Zhang and Sennrich (2019).
 
     Example:
         >>> from attnbook.models.transformer.block import Block
@@ -100,22 +162,33 @@ class Block(nn.Module):
         ffn_hiddens: int | None = None,
         dropout: float = 0.0,
         *,
-        norm: bool = True,
+        norm: str | bool | None = "layer",
         residual: bool = True,
         bias: bool = False,
         keep_weights: bool = True,
+        feed_forward: str = "relu",
+        rotary: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> None:
         check_dropout(dropout)
-        check_flag("norm", norm)
+        norm = choice("norm", norm, NORMS)
         check_flag("residual", residual)
+        if feed_forward not in FEED_FORWARDS:
+            raise ValueError(
+                f"feed_forward must be one of {', '.join(FEED_FORWARDS)}, got {feed_forward!r}"
+            )
         super().__init__()
         size = num_hiddens
         self.attention = MultiHeadAttention(
-            size, size, size, size, num_heads, bias=bias, keep_weights=keep_weights
+            size, size, size, size, num_heads, bias=bias, keep_weights=keep_weights, rotary=rotary
         )
-        self.feed_forward = None if ffn_hiddens is None else FeedForward(size, ffn_hiddens)
-        self.attention_norm = nn.LayerNorm(size) if norm else nn.Identity()
-        self.feed_forward_norm = nn.LayerNorm(size) if norm and ffn_hiddens else nn.Identity()
+        self.feed_forward: FeedForward | SwiGLU | None = None
+        if ffn_hiddens is not None:
+            gated = feed_forward == "swiglu"
+            self.feed_forward = (
+                SwiGLU(size, ffn_hiddens) if gated else FeedForward(size, ffn_hiddens, feed_forward)
+            )
+        self.attention_norm = make_norm(norm, size)
+        self.feed_forward_norm = make_norm(norm if ffn_hiddens else None, size)
         self.dropout = nn.Dropout(dropout)
         self.residual = residual
 
@@ -126,6 +199,7 @@ class Block(nn.Module):
         *,
         causal: bool = False,
         mask: Bool[Tensor, "*axes positions positions"] | None = None,
+        positions: Shaped[Tensor, "... positions"] | None = None,
         cache: LayerCache | None = None,
     ) -> Float[Tensor, "batch positions hiddens"]:
         """Let the positions see each other, then change each by itself.
@@ -133,6 +207,7 @@ class Block(nn.Module):
         Args:
             x: `(batch, num_positions, num_hiddens)`.
             valid_lens, causal, mask: which positions may be seen, as in `MultiHeadAttention`.
+            positions: of the vectors, for `causal` and `rotary`, as there.
             cache: of this block's attention, whose step has these positions.
 
         Returns:
@@ -145,7 +220,14 @@ class Block(nn.Module):
         self._check(x)
         normed = self.attention_norm(x)
         found = self.attention(
-            normed, normed, normed, valid_lens, causal=causal, mask=mask, cache=cache
+            normed,
+            normed,
+            normed,
+            valid_lens,
+            causal=causal,
+            mask=mask,
+            positions=positions,
+            cache=cache,
         )
         x = self._add(x, found)
         if self.feed_forward is not None:
@@ -157,7 +239,7 @@ class Block(nn.Module):
 
     def _check(self, x: Tensor) -> None:
         check_axes("x", x, "(batch, num_positions, num_hiddens)")
-        if type(self.attention_norm) in (nn.LayerNorm, nn.Identity):
+        if type(self.attention_norm) in (nn.LayerNorm, nn.RMSNorm, nn.Identity):
             check_vectors(x, getattr(self.attention, "W_q", self.attention))
 
     def _add(self, x: Tensor, found: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from attnbook.masking.rules import position_mask
 from attnbook.models.checks import check_finite, check_kind, check_seed, check_texts, look_up
 from attnbook.models.evaluation import evaluating
 from attnbook.models.progress_bar import LateBar
-from attnbook.models.transformer.block import Block
+from attnbook.models.transformer.block import Block, make_norm
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.generating import (
     Reader,
@@ -29,7 +30,7 @@ from attnbook.models.transformer.generating import (
 )
 from attnbook.models.vocabulary import PAD, SPECIAL, Vocabulary, check_some, pad
 from attnbook.multihead import MultiHeadAttention
-from attnbook.position import sinusoidal_encoding
+from attnbook.position import rotary_encoding, sinusoidal_encoding
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int, Shaped
@@ -67,7 +68,7 @@ class Reading(NamedTuple):
     Args:
         text: what was read.
         guesses: as many tokens.
-        probabilities: `(num_positions, num_characters)`, in the order of `vocabulary.characters`.
+        probabilities: `(num_positions, num_symbols)`, in the order of `vocabulary.symbols`.
         weights: `(num_layers, num_heads, num_positions, num_positions)`.
 
     Example:
@@ -79,7 +80,7 @@ class Reading(NamedTuple):
 
     text: str
     guesses: str
-    probabilities: Tensor  # (positions, characters), in the order of vocabulary.characters
+    probabilities: Tensor  # (positions, symbols), in the order of vocabulary.symbols
     weights: Tensor  # (layers, heads, positions, positions)
 
 
@@ -125,6 +126,9 @@ class Decoder(nn.Module):
 
     def _make_parts(self, s: DecoderConfig) -> None:
         self.embedding = nn.Embedding(len(self.vocabulary), s.num_hiddens)
+        rotary = None
+        if s.positions == "rotary":
+            rotary = partial(rotary_encoding, base=s.rotary_base, layout="halves")
         self.blocks = nn.ModuleList(
             Block(
                 s.num_hiddens,
@@ -133,10 +137,12 @@ class Decoder(nn.Module):
                 s.dropout,
                 norm=s.norm,
                 residual=s.residual,
+                feed_forward=s.feed_forward or "relu",
+                rotary=rotary,
             )
             for _ in range(s.num_layers)
         )
-        self.norm = nn.LayerNorm(s.num_hiddens) if s.norm else nn.Identity()
+        self.norm = make_norm(s.norm, s.num_hiddens)
         self.output = nn.Linear(s.num_hiddens, len(self.vocabulary), bias=False)
 
     @property
@@ -177,7 +183,7 @@ class Decoder(nn.Module):
         tokens: Int[Tensor, "batch positions"],
         positions: Shaped[Tensor, "... positions"] | None = None,
     ) -> Float[Tensor, "batch positions h"]:
-        """Give each token its vector, with its position added once.
+        """Give each token its vector, with its position added once if it is sinusoidal.
 
         Args:
             tokens: `(batch, num_positions)`.
@@ -189,7 +195,7 @@ class Decoder(nn.Module):
                 one that the vocabulary lacks.
         """
         x = look_up("tokens", tokens, "(batch, num_positions)", self.embedding)
-        if self.config.positions:
+        if self.config.positions == "sinusoidal":
             at = x.shape[1] if positions is None else positions
             x = x + sinusoidal_encoding(at, x.shape[2], device=x.device, dtype=x.dtype)
         return x
@@ -250,7 +256,7 @@ class Decoder(nn.Module):
         mask = position_mask(positions, positions, shape, self.device, valid=valid)
         x = self.embed(tokens, positions)
         for block in self.blocks:
-            x = block(x, mask=mask)
+            x = block(x, mask=mask, positions=positions)
         return self.output(self.norm(x))  # type: ignore[no-any-return]
 
     def _forward_cached(
@@ -325,17 +331,18 @@ class Decoder(nn.Module):
 
     def _follow(self, texts: Sequence[str]) -> list[Reading]:
         scores = self._scores(texts)
-        probabilities, characters = scores.softmax(-1), self.vocabulary.characters
+        probabilities, symbols = scores.softmax(-1), self.vocabulary.symbols
         layers = [attention.attention_weights.cpu() for attention in self.attentions]
         readings = []
         for i, text in enumerate(texts):
-            n = len(text)
-            guesses = "".join(characters[best] for best in scores[i, :n].argmax(-1).tolist())
+            n = len(self.vocabulary.split(text))
+            best = scores[i, :n].argmax(-1).tolist()
+            guesses = self.vocabulary.join(symbols[index] for index in best)
             weights = torch.stack([layer[i, :, :n, :n] for layer in layers])
             readings.append(Reading(text, guesses, probabilities[i, :n], weights))
         return readings
 
-    def _scores(self, texts: Sequence[str]) -> Float[Tensor, "batch positions characters"]:
+    def _scores(self, texts: Sequence[str]) -> Float[Tensor, "batch positions symbols"]:
         tokens, valid_lens = self.read_lines(texts)
         # Padding, beginning and end are never predicted.
         scores = self(tokens, valid_lens)[..., SPECIAL:].cpu()
@@ -433,8 +440,9 @@ class Decoder(nn.Module):
                 else:
                     numbers = uniform[start : start + BATCH]
                     written += sample(reader, some, sampling, numbers, ends, report_all)
-        decode = self.vocabulary.decode
-        return [text + decode(tokens) for text, tokens in zip(texts, written, strict=True)]
+        join, decode = self.vocabulary.join, self.vocabulary.decode
+        added = [decode(tokens) for tokens in written]
+        return [join([text, *filter(None, [new])]) for text, new in zip(texts, added, strict=True)]
 
 
 def make_lines(model: Decoder, texts: Iterable[str]) -> Lines:

@@ -91,11 +91,11 @@ def encode_prompts(vocabulary: Vocabulary, texts: Sequence[str], count: int) -> 
     """Turn texts into tokens; refuse a text that `count` more would make too long."""
     check_size("count", count)
     prompts = [vocabulary.encode(text) for text in texts]
-    for text in texts:
-        if len(text) + count > MAX_LENGTH:
+    for prompt in prompts:
+        if len(prompt) + count > MAX_LENGTH:
             raise ValueError(
                 f"texts must leave room for count={count} more of at most {MAX_LENGTH} "
-                f"tokens, got {len(text)} tokens"
+                f"tokens, got {len(prompt)} tokens"
             )
     return prompts
 

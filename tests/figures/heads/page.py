@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.packing import steps_of
 from attnbook.figures.heads.reading import describe_count, predictable
+from attnbook.figures.tokens.packing import steps_of
 from attnbook.models.transformer.decoder import Reading
 from tests.figures.shared.page import slider
 from tests.figures.shared.trained import Room, open_more_controls

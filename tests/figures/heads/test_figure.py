@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from attnbook.figures import HeadsFigure
-from attnbook.figures.heads.packing import arrays, pack_model, steps_of
 from attnbook.figures.heads.reading import predictable, score
+from attnbook.figures.tokens.packing import arrays, pack_model, steps_of
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.removal import without_heads
 from tests.figures.shared.trained import unpack

@@ -8,7 +8,7 @@ import torch
 
 from attnbook import DotProductAttention, figures
 from attnbook.display import heatmap
-from attnbook.figures.heads.packing import decoder_of
+from attnbook.figures.tokens.packing import decoder_of
 from attnbook.figures.translator.packing import translator_of
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform

@@ -9,7 +9,7 @@ import pytest
 from sphinx.errors import ExtensionError
 
 from attnbook.figures import HeadsFigure, TranslatorFigure
-from attnbook.figures.heads import packing as heads
+from attnbook.figures.tokens import packing as heads
 from attnbook.figures.translator import packing as translator
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
@@ -46,10 +46,14 @@ def test_the_weights_are_small(kind):
 
 LETTERS = Vocabulary("ab")
 UNREADABLE = [
-    ({"norm": True}, "a page reads decoders with norm=False, got True"),
-    ({"ffn_hiddens": 8}, "a page reads decoders with ffn_hiddens=None, got 8"),
+    ({"norm": "layer"}, "a page reads decoders with norm=None, got 'layer'"),
+    (
+        {"feed_forward": "relu", "ffn_hiddens": 8},
+        "a page reads decoders with feed_forward=None, got 'relu'",
+    ),
+    ({"positions": "rotary"}, "a page reads decoders with norm='rms', got None"),
     ({"residual": False}, "a page reads decoders with residual=True, got False"),
-    ({"positions": False}, "a page reads decoders with positions=True, got False"),
+    ({"positions": None}, "a page reads decoders with positions='sinusoidal', got None"),
     ({"attention": False}, "a page reads translators with attention=True, got False"),
 ]
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.models.transformer.block import Block
+from attnbook.models.transformer.block import Block, SwiGLU
 
 SIZE, HEADS = 12, 3
 
@@ -20,9 +20,9 @@ def make_block(ffn_hiddens=20, **parts):
     torch.manual_seed(1)
     block = Block(SIZE, HEADS, ffn_hiddens, **parts).double().eval()
     for part in block.modules():  # a new norm changes too little to show its position
-        if isinstance(part, nn.LayerNorm):
-            nn.init.normal_(part.weight)
-            nn.init.normal_(part.bias)
+        if isinstance(part, nn.LayerNorm | nn.RMSNorm):
+            for weight in part.parameters():
+                nn.init.normal_(weight)
     return block
 
 
@@ -30,6 +30,8 @@ def normalize(norm, x):
     """Each position's features: mean 0, variance 1, then scaled and shifted."""
     if isinstance(norm, nn.Identity):
         return x
+    if isinstance(norm, nn.RMSNorm):  # the mean is not subtracted
+        return x / ((x**2).mean(-1, keepdim=True) + 1e-6) ** 0.5 * norm.weight
     centered = x - x.mean(-1, keepdim=True)
     variance = (centered**2).mean(-1, keepdim=True)
     return centered / (variance + norm.eps) ** 0.5 * norm.weight + norm.bias
@@ -40,9 +42,17 @@ def compute_by_formula(block, x, **masks):
     x = block.attention(normalized, normalized, normalized, **masks) + x * block.residual
     if block.feed_forward is None:
         return x
-    inner, outer = block.feed_forward.inner, block.feed_forward.outer
-    hidden = normalize(block.feed_forward_norm, x) @ inner.weight.T + inner.bias
-    return hidden.clamp_min(0) @ outer.weight.T + outer.bias + x * block.residual
+    network, normalized = block.feed_forward, normalize(block.feed_forward_norm, x)
+    if isinstance(network, SwiGLU):
+        gate = normalized @ network.gate.weight.T
+        hidden = gate / (1 + (-gate).exp()) * (normalized @ network.inner.weight.T)
+        return hidden @ network.outer.weight.T + x * block.residual
+    hidden = normalized @ network.inner.weight.T + network.inner.bias
+    if network.activation == "gelu":
+        hidden = hidden * (1 + torch.erf(hidden / 2**0.5)) / 2
+    else:
+        hidden = hidden.clamp_min(0)
+    return hidden @ network.outer.weight.T + network.outer.bias + x * block.residual
 
 
 @pytest.fixture
@@ -55,11 +65,13 @@ def float64():
 @pytest.mark.few(8)
 @pytest.mark.usefixtures("float64")
 @pytest.mark.parametrize("ffn_hiddens", [None, 20])
-@pytest.mark.parametrize("norm", [True, False])
+@pytest.mark.parametrize("feed_forward", ["relu", "gelu", "swiglu"])
+@pytest.mark.parametrize("norm", ["layer", "rms", None])
 @pytest.mark.parametrize("residual", [True, False])
 @pytest.mark.parametrize("masks", [{"causal": True}, {"valid_lens": torch.tensor([2, 5])}], ids=str)
-def test_each_block_computes_its_formula(ffn_hiddens, norm, residual, masks):
-    block, x = make_block(ffn_hiddens, norm=norm, residual=residual), make_x()
+def test_each_block_computes_its_formula(ffn_hiddens, feed_forward, norm, residual, masks):
+    parts = {"feed_forward": feed_forward, "norm": norm, "residual": residual}
+    block, x = make_block(ffn_hiddens, **parts), make_x()
     assert torch.allclose(block(x, **masks), compute_by_formula(block, x, **masks), atol=1e-12)
 
 

@@ -16,10 +16,16 @@ from attnbook.models.transformer.decoder import Decoder, make_lines
 from attnbook.models.transformer.removal import without_heads
 from attnbook.models.vocabulary import SPECIAL, Vocabulary
 
-WHOLE = DecoderConfig(num_hiddens=8, num_heads=2, num_layers=2, ffn_hiddens=12, norm=True)
-SMALL = DecoderConfig(num_hiddens=8, num_heads=2, num_layers=2)
+SIZES = {"num_hiddens": 8, "num_heads": 2, "num_layers": 2}
+WHOLE = DecoderConfig(**SIZES, feed_forward="relu", ffn_hiddens=12, norm="layer")
+MODERN = DecoderConfig(
+    **SIZES, feed_forward="swiglu", ffn_hiddens=12, norm="rms", positions="rotary", rotary_base=50.0
+)
+SMALL = DecoderConfig(**SIZES)
 TEXTS = ["abcabca", "cab", "b"]
-every_kind = pytest.mark.parametrize("config", [WHOLE, SMALL], ids=["whole", "attention only"])
+every_kind = pytest.mark.parametrize(
+    "config", [WHOLE, SMALL, MODERN], ids=["whole", "attention only", "modern"]
+)
 
 
 def make_model(config=SMALL, **options):
@@ -27,7 +33,7 @@ def make_model(config=SMALL, **options):
 
 
 @every_kind
-@pytest.mark.parametrize("positions", [True, False])
+@pytest.mark.parametrize("positions", ["sinusoidal", None])
 def test_a_decoder_applies_its_parts_in_order(config, positions):
     model = make_model(DecoderConfig(**{**vars(config), "positions": positions}))
     tokens, lengths = model.read_lines(TEXTS)

@@ -4,6 +4,7 @@ import io
 import itertools
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from attnbook.models.transformer.generating import Reader, Sampling, draw, proba
 from attnbook.models.transformer.speculative import speculate
 from attnbook.models.vocabulary import SPECIAL, Vocabulary
 
-CONFIG = DecoderConfig(num_hiddens=8, num_heads=2, num_layers=2, ffn_hiddens=12, norm=True)
+CONFIG = DecoderConfig(8, feed_forward="relu", ffn_hiddens=12, norm="layer")
 LETTERS = Vocabulary("abcde")
 TEXTS = ["abcabcd", "e", "dba", "bb"]
 
@@ -35,9 +36,10 @@ def make_draft():
 
 
 @pytest.mark.parametrize("max_length", [None, 12])
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 @torch.no_grad()
-def test_a_text_read_in_parts_gets_the_scores_of_the_whole_text(max_length):
-    model = make_model()
+def test_a_text_read_in_parts_gets_the_scores_of_the_whole_text(max_length, positions):
+    model = make_model(replace(CONFIG, positions=positions))
     tokens = torch.randint(SPECIAL, len(LETTERS), (3, 12))
     valid = torch.ones(3, 12, dtype=torch.bool)
     valid[0, :3] = valid[1, 5:7] = False  # padding on the left, and between real tokens

@@ -27,7 +27,7 @@ BUNDLED = ("editor", "python")  # what PROGRAM makes
 def packers() -> dict[str, Callable[[], dict[str, Any]]]:
     """The functions that give each model's weights, and the outputs of known bugs, by name."""
     # A book without models is built without torch.
-    from attnbook.figures.heads import packing as decoders  # noqa: PLC0415
+    from attnbook.figures.tokens import packing as decoders  # noqa: PLC0415
     from attnbook.figures.translator import packing as translators  # noqa: PLC0415
     from attnbook.models.transformer import checkpoints as transformer  # noqa: PLC0415
     from attnbook.models.translator import checkpoints as translator  # noqa: PLC0415

@@ -16,7 +16,7 @@ from attnbook.models.checks import check_device, check_kind, check_list, check_n
 from attnbook.models.progress_bar import Epoch
 from attnbook.models.transformer.config import DecoderConfig
 from attnbook.models.transformer.decoder import Decoder
-from attnbook.models.vocabulary import Vocabulary
+from attnbook.models.vocabulary import Vocabulary, WordVocabulary
 
 __all__ = ["BOOK", "Snapshots", "book_decoder", "decoder_steps", "read_notes", "save_decoder"]
 
@@ -98,9 +98,15 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
     if step not in steps:
         raise ValueError(f"step must be one of {', '.join(map(str, steps))}, got {step}")
     start = f"{step}/"
-    chosen = {k.removeprefix(start): w.clone() for k, w in weights.items() if k.startswith(start)}
+    chosen = {
+        name.removeprefix(start): weight.float().clone()
+        for name, weight in weights.items()
+        if name.startswith(start)
+    }
     try:
-        model = Decoder(Vocabulary(about["characters"]), DecoderConfig(**about["config"]))
+        words = about.get("words")
+        vocabulary = Vocabulary(about["characters"]) if words is None else WordVocabulary(words)
+        model = Decoder(vocabulary, DecoderConfig(**about["config"]))
         model.load_state_dict(chosen, assign=True)
     except (RuntimeError, ValueError, KeyError, TypeError) as reason:
         refuse(path, f"weights, characters and config do not belong together: {reason}", reason)
@@ -171,7 +177,11 @@ def save_decoder(
         raise ValueError("snapshots must hold at least one step, got none")
     about = {
         "config": asdict(model.config),
-        "characters": model.vocabulary.characters,
+        model.vocabulary.kind: (
+            model.vocabulary.symbols
+            if isinstance(model.vocabulary, WordVocabulary)
+            else model.vocabulary.characters
+        ),
         "steps": sorted(snapshots),
         "notes": check_notes(notes),
     }

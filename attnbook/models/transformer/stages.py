@@ -1,0 +1,93 @@
+"""Replace one of the three stages of attention in every head of a decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from attnbook.checks import describe_value
+from attnbook.layers import DotProductAttention
+from attnbook.models.checks import check_kind
+from attnbook.models.transformer.decoder import Decoder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+STAGES = ("score", "weigh", "pool")
+
+
+class ReplacedAttention(DotProductAttention):
+    """The attention of a model's heads, with some stages by functions of the caller.
+
+    Args:
+        stages: by their names: `score(queries, keys)`, `weigh(scores, visible)`, where `visible`
+            is True where a key may be seen, and `pool(weights, values)`.
+    """
+
+    def __init__(self, stages: dict[str, Callable[..., Tensor]]) -> None:
+        super().__init__()
+        self.stages = stages
+
+    def score(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Score each pair by the function, or by q · k / √d."""
+        own = self.stages.get("score")
+        return super().score(queries, keys) if own is None else own(queries, keys)
+
+    def _weigh_and_pool(
+        self, scores: Tensor, values: Tensor, visible: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        weigh, pool = self.stages.get("weigh"), self.stages.get("pool")
+        if weigh is None and pool is None:
+            return super()._weigh_and_pool(scores, values, visible, bias)
+        if weigh is None:
+            super()._weigh_and_pool(scores, values, visible, bias)
+            weights = self.attention_weights
+        else:
+            seen = scores.new_ones(scores.shape, dtype=bool) if visible is None else visible
+            weights = weigh(scores, seen.expand(scores.shape))
+            self._keep(weights)
+        return weights @ values if pool is None else pool(weights, values)
+
+
+@contextmanager
+def replace_stage(model: Decoder, name: str, function: Callable[..., Tensor]) -> Iterator[None]:
+    """Replace a stage of the attention in all layers and heads of a model.
+
+    The model has to read whole texts, without a cache.
+
+    Args:
+        model: a decoder; unchanged afterwards.
+        name: "score", "weigh" or "pool". A second stage can be replaced within the first block.
+        function: `score(queries, keys)` returns `(batch, heads, queries, keys)`; `weigh(scores,
+            visible)` returns weights of the same shape, `visible` being True where a key may be
+            seen; `pool(weights, values)` returns `(batch, heads, queries, value_size)`.
+
+    Raises:
+        ValueError: there is no such stage.
+        TypeError: `function` cannot be called.
+
+    Example:
+        >>> from attnbook.models.transformer.checkpoints import book_decoder
+        >>> from attnbook.models.transformer.stages import replace_stage
+        >>> from attnbook.models.transformer.stories import make_stories, share_right
+        >>> def uniform(scores, visible):
+        ...     return visible / visible.sum(-1, keepdim=True)
+        >>> model = book_decoder("story")
+        >>> with replace_stage(model, "weigh", uniform):
+        ...     share = share_right(model, make_stories(50))
+        >>> share < 0.5
+        True
+    """
+    check_kind("model", model, Decoder)
+    if name not in STAGES:
+        raise ValueError(f"name must be one of {', '.join(STAGES)}, got {describe_value(name)}")
+    if not callable(function):
+        raise TypeError(f"function must be callable, got {describe_value(function)}")
+    with ExitStack() as stack:
+        for heads in model.attentions:
+            before: Any = heads.attention
+            stages = before.stages if isinstance(before, ReplacedAttention) else {}
+            heads.attention = ReplacedAttention({**stages, name: function}).train(model.training)
+            stack.callback(setattr, heads, "attention", before)
+        yield

@@ -1,0 +1,145 @@
+"""Stories, the model that answers questions about them, and its attention with changed parts."""
+
+import random
+
+import pytest
+import torch
+
+from attnbook import gaussian_score
+from attnbook.models.transformer.checkpoints import book_decoder
+from attnbook.models.transformer.stages import replace_stage
+from attnbook.models.transformer.stories import (
+    NAMES,
+    PLACES,
+    Story,
+    answers,
+    draw_moves,
+    make_stories,
+    share_right,
+    window_of,
+)
+from tests import oracle
+from tools.models.stories import CONFIG, OTHER_WORDS, StoryRecipe, make_rows, unseen_stories
+
+
+@pytest.fixture(scope="module")
+def model():
+    return book_decoder("story")
+
+
+def test_nobody_goes_where_they_are_and_the_latest_place_is_the_answer():
+    for story in make_stories(200):
+        at = {}
+        for who, place in story.moves:
+            assert who in NAMES
+            assert place in PLACES
+            assert at.get(who) != place
+            at[who] = place
+        assert story.answer == f"{story.who} is in the {at[story.who]} ."
+    assert make_stories(5) == make_stories(9)[:5]
+
+
+@pytest.mark.parametrize("sentences", [(0, 2), (3, 2), (2, 2.0), 4])
+def test_numbers_of_sentences_out_of_range_are_refused(sentences):
+    with pytest.raises((TypeError, ValueError), match="sentences must be"):
+        make_stories(3, sentences)
+
+
+def test_the_model_answers_stories_that_it_has_not_seen(model):
+    assert share_right(model, unseen_stories(500)) >= 0.995
+
+
+def test_its_numbers_are_those_that_float16_represents(model):
+    assert all(torch.equal(part, part.half().float()) for part in model.state_dict().values())
+    assert model.config == CONFIG
+
+
+def test_without_attention_and_with_near_words_only_it_guesses(model):
+    stories = unseen_stories(200)
+    for count in (0, 2):
+        with window_of(model, count):
+            assert share_right(model, stories) < 0.4
+    with window_of(model, 100):
+        assert share_right(model, stories[:20]) == 1
+    assert answers(model, stories[:1]) == [stories[0].answer]
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True])
+def test_a_window_that_is_no_count_is_refused(model, count):
+    with pytest.raises((TypeError, ValueError), match="count must be"), window_of(model, count):
+        pass
+
+
+def weigh_plainly(scores, visible):
+    return scores.masked_fill(~visible, -torch.inf).softmax(-1)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("score", oracle.scaled_dot_score),
+        ("weigh", weigh_plainly),
+        ("pool", lambda weights, values: weights @ values),
+    ],
+)
+def test_a_stage_written_plainly_changes_nothing(model, name, function):
+    model = model.double()
+    tokens, _ = model.read_lines([Story([("anna", "park"), ("ben", "school")], "ben").text])
+    expected = model(tokens)
+    with replace_stage(model, name, function):
+        assert torch.allclose(model(tokens), expected, atol=1e-12)
+    assert torch.equal(model(tokens), expected)
+    model.float()
+
+
+def test_another_score_changes_answers_and_stages_are_replaced_together(model):
+    stories = unseen_stories(50)
+    with replace_stage(model, "score", gaussian_score):
+        wrong = answers(model, stories)
+        with replace_stage(model, "weigh", weigh_plainly):
+            assert answers(model, stories) == wrong
+    assert wrong != [story.answer for story in stories]
+    assert share_right(model, stories) == 1
+
+
+def test_a_stage_that_does_not_exist_is_refused_and_all_is_put_back_after_an_error(model):
+    before = [heads.attention for heads in model.attentions]
+    with pytest.raises(ValueError, match="name must be one of score, weigh, pool, got 'mask'"):
+        replace_stage(model, "mask", abs).__enter__()
+    with pytest.raises(TypeError, match="function must be callable, got 3"):
+        replace_stage(model, "pool", 3).__enter__()
+    with pytest.raises(ZeroDivisionError), replace_stage(model, "pool", lambda *_: 1 / 0):
+        answers(model, make_stories(1))
+    assert [heads.attention for heads in model.attentions] == before
+
+
+def test_rows_of_training_hold_stories_questions_and_the_loss_of_their_answers():
+    vocabulary = StoryRecipe().model().vocabulary
+    for sentences, questions in ((2, 1), (5, 3)):
+        rows = make_rows(vocabulary, random.Random(3), sentences, 4)  # noqa: S311 - no secret
+        for tokens, targets, weights in zip(*map(torch.Tensor.tolist, rows), strict=True):
+            words = vocabulary.decode([tokens[0], *targets]).split(" ")
+            counted = [word for word, weight in zip(words[1:], weights, strict=True) if weight]
+            at = {words[6 * i]: words[6 * i + 4] for i in range(sentences)}
+            asked = [words[i + 2] for i, word in enumerate(words) if word == "where"]
+            assert len(asked) == questions
+            expected = " ".join(f"{who} is in the {at[who]} ." for who in asked)
+            assert " ".join(counted) == expected
+            assert sorted(set(weights)) == [0, pytest.approx(OTHER_WORDS), 1]
+            assert weights.count(1) == questions
+
+
+def test_the_first_stories_of_training_are_about_different_people():
+    for seed in range(20):
+        moves = draw_moves(random.Random(seed), 2, distinct=True)  # noqa: S311 - no secret
+        assert moves[0][0] != moves[1][0]
+
+
+def test_training_by_mastery_ends_with_notes_and_leaves_a_trained_model():
+    recipe, shares = StoryRecipe(most_steps=3, batch_size=2), []
+    model = recipe.model()
+    before = {name: part.clone() for name, part in model.state_dict().items()}
+    assert recipe.train(model, shares.append) == {"steps": 3, "mastered": {}}
+    assert shares == [1 / 3, 2 / 3, 1]
+    assert not model.training
+    assert any(not torch.equal(before[name], part) for name, part in model.state_dict().items())
