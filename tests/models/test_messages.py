@@ -27,6 +27,7 @@ from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 
 LETTERS, DAY = Vocabulary("abc"), dates.write_date(date(1987, 3, 9), "en")
+NORM = {"norm": [("group", 'norm must be one of "layer", "rms", or None, got \'group\'')]}
 DECODER = Decoder(LETTERS, DecoderConfig(num_hiddens=8))
 TRANSLATOR = Translator(LETTERS, Vocabulary("0123456789-"), Config(num_hiddens=14))
 READER = Translator(Vocabulary(DAY.text), Vocabulary("0123456789-"), Config(num_hiddens=14))
@@ -261,17 +262,24 @@ TABLE = [
     # Decoders
     (DecoderConfig, {},
      sizes("num_hiddens", "num_layers", "ffn_hiddens") | DROPOUT
-     | flags("norm", "residual", "positions")
+     | flags("residual") | NORM
      | {"num_heads": [*sizes("num_heads")["num_heads"],
-                      (5, "num_hiddens must be a multiple of num_heads=5")]}),
+                      (5, "num_hiddens must be a multiple of num_heads=5")],
+        "positions": [("absolute", 'positions must be one of "sinusoidal", "rotary", or None')],
+        "feed_forward": [("relu", "feed_forward and ffn_hiddens must both be given, or neither"),
+                         ("tanh", 'feed_forward must be one of "relu", "gelu", "swiglu", or')],
+        "rotary_base": [(1, "rotary_base must be above 1 and finite, got 1"),
+                        ("x", "rotary_base must be a number, got 'x'")]}),
     (FeedForward, {"num_hiddens": 3, "ffn_hiddens": 5}, sizes("num_hiddens", "ffn_hiddens")),
     (NETWORK.forward, {"x": X},
      {"x": [(3, "x must be a tensor, got int"), (torch.tensor(3.0), "x must have shape"),
             (X[..., 1:], "x must have num_hiddens=8 numbers in the last axis, got 7 in shape"),
             (X.double(), "x must have the dtype of the layer's weights, torch.float32, got")]}),
     (Block, {"num_hiddens": 8, "num_heads": 2},
-     sizes("ffn_hiddens") | DROPOUT | flags("norm", "residual", "bias")
-     | {"num_hiddens": [(2.0, "must be a whole number, got 2.0"), (0, "must be at least 1")],
+     sizes("ffn_hiddens") | DROPOUT | flags("residual", "bias") | NORM
+     | {"feed_forward": [("tanh", 'must be one of "relu", "gelu", "swiglu", got \'tanh\'')],
+        "rotary": [(3, "rotary must be a function such as rotary_encoding, got 3")],
+        "num_hiddens": [(2.0, "must be a whole number, got 2.0"), (0, "must be at least 1")],
         "num_heads": [(3, "num_hiddens must be a multiple of num_heads=3")],
         "keep_weights": []}),
     (BLOCK.forward, {"x": X},

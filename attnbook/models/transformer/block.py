@@ -10,7 +10,7 @@ from torch import nn
 
 from attnbook.checks import check_axes, check_dropout, check_flag, check_size
 from attnbook.models.checks import check_vectors
-from attnbook.models.transformer.config import FEED_FORWARDS, NORMS, choice
+from attnbook.models.transformer.config import FEED_FORWARDS, NORMS, check_word, choice
 from attnbook.multihead import MultiHeadAttention
 from attnbook.torch_weights import check_from_torch, check_part
 
@@ -63,8 +63,7 @@ class FeedForward(nn.Module):
     def __init__(self, num_hiddens: int, ffn_hiddens: int, activation: str = "relu") -> None:
         check_size("num_hiddens", num_hiddens)
         check_size("ffn_hiddens", ffn_hiddens)
-        if activation not in ACTIVATIONS:
-            raise ValueError(f'activation must be "relu" or "gelu", got {activation!r}')
+        check_word("activation", activation, tuple(ACTIVATIONS))
         super().__init__()
         self.inner = nn.Linear(num_hiddens, ffn_hiddens)
         self.activation = activation
@@ -172,10 +171,7 @@ class Block(nn.Module):
         check_dropout(dropout)
         norm = choice("norm", norm, NORMS)
         check_flag("residual", residual)
-        if feed_forward not in FEED_FORWARDS:
-            raise ValueError(
-                f"feed_forward must be one of {', '.join(FEED_FORWARDS)}, got {feed_forward!r}"
-            )
+        check_word("feed_forward", feed_forward, FEED_FORWARDS)
         super().__init__()
         size = num_hiddens
         self.attention = MultiHeadAttention(

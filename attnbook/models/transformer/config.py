@@ -75,10 +75,20 @@ def choice(name: str, given: str | bool | None, known: tuple[str, ...]) -> str |
     """
     if isinstance(given, bool):
         return known[0] if given else None
-    if given is not None and given not in known:
-        words = ", ".join(f'"{word}"' for word in known)
-        raise ValueError(f"{name} must be one of {words}, or None, got {describe_value(given)}")
+    if given is not None:
+        check_word(name, given, known, ", or None")
     return given
+
+
+def check_word(name: str, given: str, known: tuple[str, ...], others: str = "") -> None:
+    """Refuse what is not one of some words.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not (isinstance(given, str) and given in known):
+        words = ", ".join(f'"{word}"' for word in known)
+        raise ValueError(f"{name} must be one of {words}{others}, got {describe_value(given)}")
 
 
 def check_feed_forward(kind: str | None, ffn_hiddens: int | None) -> None:
@@ -87,11 +97,12 @@ def check_feed_forward(kind: str | None, ffn_hiddens: int | None) -> None:
     Raises:
         TypeError, ValueError: one is given without the other, or out of its range.
     """
-    choice("feed_forward", kind, FEED_FORWARDS)
+    if kind is not None:
+        check_word("feed_forward", kind, FEED_FORWARDS, ", or None")
+    if ffn_hiddens is not None:
+        check_size("ffn_hiddens", ffn_hiddens)
     if (kind is None) != (ffn_hiddens is None):
         raise ValueError(
             "feed_forward and ffn_hiddens must both be given, or neither, got "
             f"feed_forward={kind!r} and ffn_hiddens={ffn_hiddens!r}"
         )
-    if ffn_hiddens is not None:
-        check_size("ffn_hiddens", ffn_hiddens)

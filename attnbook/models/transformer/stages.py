@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from attnbook.checks import describe_value
 from attnbook.layers import DotProductAttention
 from attnbook.models.checks import check_kind
@@ -44,7 +46,7 @@ class ReplacedAttention(DotProductAttention):
             super()._weigh_and_pool(scores, values, visible, bias)
             weights = self.attention_weights
         else:
-            seen = scores.new_ones(scores.shape, dtype=bool) if visible is None else visible
+            seen = torch.ones_like(scores, dtype=torch.bool) if visible is None else visible
             weights = weigh(scores, seen.expand(scores.shape))
             self._keep(weights)
         return weights @ values if pool is None else pool(weights, values)

@@ -74,8 +74,9 @@ def book_decoder(name: str, step: int | None = None, device: torch.device | str 
     """Load one of the book's trained decoders, in eval mode.
 
     Args:
-        name: "copying", "copying-1" and "copying-2" (trained from other seeds), or
-            "copying-one-layer".
+        name: "copying", which continues lines that repeat, "story", which answers questions about
+            stories, one of these trained from another seed, "copying-1" or "story-2", or one
+            trained with a change, such as "copying-one-layer" or "story-without-attention".
         step: which snapshot of the training, one of `decoder_steps(name)`; by default the last.
         device: where the model should be.
 
