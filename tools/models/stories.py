@@ -9,7 +9,6 @@ the other words.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -53,6 +52,7 @@ MEMORY = 0.95  # of the running share: what a batch leaves of it
 OTHER_WORDS = 0.2  # the loss of an answer's words other than the place
 QUESTIONS = 3  # about a story, from three sentences on
 TEST_SEED = 1_000_000
+LONGER_KEYS = 2.0  # a power of 2, so that numbers of float16 stay such
 POLISHED = 0.1  # weight decay in the last phase
 NEEDED = 0.98  # a head without which fewer answers are right finds the place
 
@@ -113,7 +113,7 @@ class StoryRecipe(NamedTuple):
     learning_rate: float = 4e-3
     # How much larger queries and keys are at first. Then heads learn to attend to few words, and
     # a line leads to the place.
-    sharper: float = 2.0
+    sharper: float = 2.5
     batch_size: int = 64
     by_mastery: bool = True  # else all lengths from the beginning, for a model that masters nothing
 
@@ -172,7 +172,7 @@ class StoryRecipe(NamedTuple):
 
     def write(self, path: Path) -> dict[str, Any]:
         """Train a model, round it to float16, and write its file; gives its notes."""
-        model, start = self.model(), time.process_time()
+        model = self.model()
 
         def save(at: Path, notes: dict[str, Any]) -> None:
             halves = {name: part.half() for name, part in model.state_dict().items()}
@@ -180,6 +180,7 @@ class StoryRecipe(NamedTuple):
 
         with saving_unfinished(path, lambda at: save(at, {"steps": 0})):
             notes = self.train(model, LateBar())
+        lengthen_keys(model)
         model.load_state_dict({name: w.half().float() for name, w in model.state_dict().items()})
         # When a model writes, no later words are there to be seen.
         with nullcontext() if self.changed is seeing_later_words else self.changed(model):
@@ -187,12 +188,23 @@ class StoryRecipe(NamedTuple):
         notes |= {
             "torch": str(torch.__version__).partition("+")[0],
             "seed": self.seed,
-            "seconds": round(time.process_time() - start, 1),
             "right": right,
             "heads": finding_heads(model, unseen_stories(500))[1],
         }
         save(path, notes)
         return notes
+
+
+def lengthen_keys(model: Decoder) -> None:
+    """Multiply all keys, and divide all queries.
+
+    No dot product changes: it does not say how long queries and keys are. A score of distances
+    then differs from it, which the book's last station shows.
+    """
+    with torch.no_grad():
+        for attention in model.attentions:
+            attention.W_k.weight *= LONGER_KEYS
+            attention.W_q.weight /= LONGER_KEYS
 
 
 def unseen_stories(count: int, sentences: tuple[int, int] = (FEWEST, MOST)) -> list[Story]:
@@ -211,8 +223,11 @@ def finding_heads(model: Decoder, stories: Sequence[Story]) -> tuple[dict[Head, 
     return without, [at for at, right in without.items() if at[0] == last and right < NEEDED]
 
 
+# The first is the one that the book draws. Of six runs, seeds 0 to 2 with first queries and keys
+# 2 and 2.5 times as large, two had not mastered all sentences in 10,000 steps. In the others, a
+# change at the thickest line changed 1.00, 0.88, 0.86 and 0.59 of the answers.
 STORIES = {
-    "story": StoryRecipe(),
+    "story": StoryRecipe(sharper=2.0),
     "story-1": StoryRecipe(seed=1),
     "story-2": StoryRecipe(seed=2),
     "story-without-attention": StoryRecipe(
@@ -221,5 +236,5 @@ STORIES = {
     "story-near-words": StoryRecipe(
         changed=lambda model: window_of(model, 2), most_steps=2000, by_mastery=False
     ),
-    "story-without-causal-mask": StoryRecipe(changed=seeing_later_words),
+    "story-without-causal-mask": StoryRecipe(changed=seeing_later_words, polish=200, decay=200),
 }

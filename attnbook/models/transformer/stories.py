@@ -144,7 +144,7 @@ def answers(model: Decoder, stories: Sequence[Story]) -> list[str]:
 
 
 def share_right(model: Decoder, stories: Sequence[Story]) -> float:
-    """Give the share of stories whose answer is right in every word.
+    """Give the share of stories whose answer ends with the right place; guessing gives 1 in 6.
 
     Raises:
         TypeError, ValueError: as `answers`.
@@ -156,7 +156,7 @@ def share_right(model: Decoder, stories: Sequence[Story]) -> float:
         1.0
     """
     given = answers(model, stories)
-    right = [text == story.answer for text, story in zip(given, stories, strict=True)]
+    right = [text.endswith(f" {story.place} .") for text, story in zip(given, stories, strict=True)]
     return sum(right) / len(right)
 
 
