@@ -21,6 +21,6 @@ def parts(root: Path = ROOT) -> dict[str, list[str]]:
 
 
 def short_path(root: Path = ROOT) -> list[str]:
-    """The pages whose cores a reader reads in 90 minutes: the first page and the first part."""
+    """The pages whose cores a newcomer reads first: the first page and the first part."""
     first, *_ = pages(root)
     return [first, *next(iter(parts(root).values()))]

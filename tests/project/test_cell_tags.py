@@ -15,7 +15,6 @@ from tools.table_of_contents import short_path
 CHAPTERS = {path.stem: read(path).cells for path in chapters()}
 each_chapter = pytest.mark.parametrize("name", CHAPTERS)
 
-# The part of the contents that a reader reads in 90 minutes.
 FIRST_PART = [page.rpartition("/")[2] for page in short_path()]
 WITHOUT_ACTION = {"Prediction", "CodeTask"}
 INTERACTIVE = {*figures.__all__} - WITHOUT_ACTION

@@ -172,8 +172,8 @@ by_hand = ListTask(
     statement=(
         "Write `may_see(query, key, num_queries, num_keys)`: True or False. `query` is the number "
         "of a query, `key` that of a key: queries and keys are counted separately, each from 0. "
-        "Queries are at the last positions of the keys: the last query at the last key, the one "
-        "before it at the key before. A query may see the key at its own position and all keys "
+        "The last query is at the position of the last key, the query before it one position "
+        "earlier, and so on. A query may see the key at its own position and all keys "
         "before it, and none after it. There are never more queries than keys."
     ),
     starter="def may_see(query, key, num_queries, num_keys):\n    ...",

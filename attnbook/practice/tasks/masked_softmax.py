@@ -316,8 +316,9 @@ by_hand = ListTask(
     statement=(
         "Write `masked_softmax(scores, valid_len)`; `scores` is a list of numbers. Its first "
         "`valid_len` scores become weights that sum to 1, by a softmax. All others are padding, "
-        "and weigh exactly 0, whatever their scores are. Return a list as long as `scores`. With "
-        "a `valid_len` of 0 all weights are 0. The visible scores may be 1000, or 1000 apart."
+        "and get the weight 0, whatever their scores are. Return a list as long as `scores`. With "
+        "a `valid_len` of 0 all weights are 0. Scores can be as large as 1000, and can differ by "
+        "1000."
     ),
     starter="import math\n\ndef masked_softmax(scores, valid_len):\n    ...",
 )

@@ -181,10 +181,10 @@ by_hand = ListTask(
     name="pool-by-hand",
     in_torch=task,
     statement=(
-        "Write `pool(weights, values)`: `weights` is a list of numbers, and `values` a list of as "
-        "many vectors, each a list of numbers. Return one vector: the sum of all vectors, each "
-        "multiplied by its weight. Weights are taken as they are: where they sum to 0.5, the "
-        "output is half as large."
+        "Write `pool(weights, values)`: `weights` is a list of numbers, and `values` is a list of "
+        "the same number of vectors, each a list of numbers. Return one vector: the sum of all "
+        "vectors, each multiplied by its weight. Use the weights as they are: if they sum to 0.5, "
+        "the output is half as large."
     ),
     starter="def pool(weights, values):\n    ...",
 )

@@ -31,7 +31,7 @@ from tests.tools.site.site_checks import (
     packed_size,
 )
 from tests.tools.site.term_links import EACH_OUTSIDE, MEANINGS, links, links_with_wrong_meaning
-from tools import BUDGETS
+from tools import BUDGETS, ROOT
 
 MOST = BUDGETS["page"]
 # What a page names and loads at once; style sheets name the fonts.
@@ -53,6 +53,12 @@ FONTS = "() => document.body.scrollWidth && document.fonts.ready.then(() => true
 def texts(site):
     """The HTML of each page."""
     return {name: (site / f"{name}.html").read_text("utf-8") for name in PAGES}
+
+
+def test_the_readme_promises_the_minutes_that_the_path_takes(texts):
+    (minutes,) = re.findall(r"Together: (\d+) minutes", texts["chapters/welcome"])
+    (promised,) = re.findall(r"about (\d+) minutes", (ROOT / "README.md").read_text("utf-8"))
+    assert int(promised) == round(int(minutes), -1)
 
 
 # Pages that are opened

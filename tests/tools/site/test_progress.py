@@ -65,7 +65,7 @@ def reach_the_end(tab):
     )
 
 
-def test_a_core_is_read_after_a_third_of_its_minutes_while_it_is_shown(timed):
+def test_a_core_is_read_after_a_fifth_of_its_minutes_while_it_is_shown(timed):
     button = timed.locator(".attnbook-read button")
     reach_the_end(timed)
     timed.clock.fast_forward(20_000)
@@ -88,6 +88,14 @@ def test_a_core_whose_end_was_not_in_sight_is_not_read(timed):
     expect(timed.locator(".attnbook-read button")).to_have_text("Mark as read")
     reach_the_end(timed)
     expect(timed.locator(".attnbook-read button")).to_have_text("Read ✓")
+
+
+def test_the_path_says_how_long_it_takes_together(site):
+    first, second = (
+        (site / "chapters" / f"{name}.html").read_text("utf-8") for name in ("first", "second")
+    )
+    (core,) = re.findall(r'data-core="(\d+)"', second)
+    assert f"Together: {int(core) + 1} minutes." in first  # the first page takes one
 
 
 def test_without_javascript_the_path_is_an_ordered_list_of_links(browser, home):

@@ -23,7 +23,7 @@ from sphinx.writers.html5 import HTML5Translator
 from tools import BUDGETS
 from tools.book.state import REPORT
 from tools.site import TEXT
-from tools.site.chapter.minutes import Parts, parts_of
+from tools.site.chapter.minutes import Parts, parts_of, path_total
 from tools.site.page_tree import Divider, first_section, root_of
 from tools.table_of_contents import pages, short_path
 
@@ -133,25 +133,13 @@ def check_links(app: Sphinx, tree: nodes.document, page: str) -> None:
             logger.warning(message, anchor, title, location=link.parent)
 
 
-def path_total(env: BuildEnvironment, path: list[str]) -> tuple[int, int] | None:
-    """Words and minutes of the short path; None while a page of it has no divider."""
-    first, *cores = [parts_of(env, page) for page in path]
-    if not first or not all(core and core.divided for core in cores):
-        return None
-    found = [first, *(core for core in cores if core)]
-    return sum(each.core["word"] for each in found), sum(each.times[0] for each in found)
-
-
 def check_path(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn if all cores together are too long."""
     path = short_path(root_of(app))
     total = path_total(env, path)
-    if not total or app.config.book_draft:
-        return
-    for found, what in zip(total, ("words", "minutes"), strict=True):
-        if found > PATH[what]:
-            message = "the short path has %s %s, and may have %s"
-            logger.warning(message, found, what, PATH[what], location=path[0])
+    if total and total[0] > PATH["words"] and not app.config.book_draft:
+        message = "the short path has %s words, and may have %s"
+        logger.warning(message, total[0], PATH["words"], location=path[0])
 
 
 # Output

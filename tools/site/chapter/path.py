@@ -1,6 +1,7 @@
 """The list of chapters on which a page shows what its reader has done.
 
-`{path}` lists the pages of the short path; with the option `all`, every chapter by its part.
+`{path}` lists the pages of the short path, and says how long they take together; with the option
+`all`, it lists every chapter by its part.
 Without JavaScript it is a list of links; `static/path.js` adds what this browser has stored.
 """
 
@@ -18,7 +19,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from tools import table_of_contents
-from tools.site.chapter.minutes import core_time, parts_of
+from tools.site import TEXT
+from tools.site.chapter.minutes import core_time, parts_of, path_total
 from tools.site.figures.items import Item, items_in, page_name
 from tools.site.figures.live import in_script
 from tools.site.page_tree import add_metatags, has_changed, page_data, root_of
@@ -86,7 +88,8 @@ def entry(app: Sphinx, page: str, target: str) -> nodes.list_item:
 def render_list(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
     """A list as its page shows it."""
     root = root_of(app)
-    parts = chapters(root) if node["every"] else {"": table_of_contents.short_path(root)}
+    path = table_of_contents.short_path(root)
+    parts = chapters(root) if node["every"] else {"": path}
     parts = {
         part: [name for name in pages if name in app.env.titles] for part, pages in parts.items()
     }
@@ -96,6 +99,8 @@ def render_list(app: Sphinx, page: str, node: ChapterList) -> list[nodes.Node]:
         if part:
             found.append(nodes.paragraph("", "", nodes.strong("", part)))
         found.append(kind("", *(entry(app, page, name) for name in pages)))
+    if not node["every"] and (total := path_total(app.env, path)):
+        found.append(nodes.paragraph("", TEXT("path_minutes", minutes=total[1])))
     for part in found:
         part.line = node.line
     items = {

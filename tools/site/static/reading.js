@@ -1,8 +1,8 @@
 // Which chapters are read: ticks in the contents, and a button at the end of a chapter's core. A core
-// also counts as read once its end was in sight and the reader stayed for a third of its minutes.
+// also counts as read once its end was in sight and the reader stayed for a fifth of its minutes.
 (() => {
   const store = /** @type {import("../../../attnbook/figures/shared/types").Progress} */ (window.attnbookProgress);
-  const SHARE = 1 / 3; // of the minutes of a core
+  const SHARE = 1 / 5; // of the minutes of a core
   const LINE = 0.4; // of the window's height: the section that is read begins above it
   const LAST = "last/-/-";
   /** @type {HTMLMetaElement | null} */

@@ -12,7 +12,7 @@ from attnbook.practice.registry import find_list_task
 from tests.tools.site.published_book import CELLS, OUTPUT, TASK, published_site
 from tests.tools.site.site_checks import JUDGED, change_view, open_page
 from tools.site.chapter.deeper import core_problems
-from tools.site.chapter.minutes import SECONDS, Parts
+from tools.site.chapter.minutes import CORE_SECONDS, SECONDS, Parts
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +47,8 @@ def test_words_are_counted_as_by_hand_and_times_are_added(pages):
     (row,) = re.findall(r"^divided +(.*)$", pages[1], re.MULTILINE)
     assert row.split()[:2] == [str(words), "900"]
 
-    seconds_of_words = words * SECONDS["word"]
-    seconds_of_tasks = SECONDS["prediction"] + SECONDS["editor"] + SECONDS["figure"]
+    seconds_of_words = words * CORE_SECONDS["word"]
+    seconds_of_tasks = sum(CORE_SECONDS[each] for each in ("prediction", "editor", "figure"))
     practice = SECONDS["question"] + 2 * SECONDS["code"]  # one of them above the practice
     minutes = [round((seconds_of_words + seconds_of_tasks) / 60), 1, round(practice / 60)]
     assert times(read(pages, "divided"))[0] == minutes
