@@ -1,9 +1,9 @@
 // The story figure: a story with names and places to choose, the model's answer, and where it looked.
-/** @import { Model, RenderContext } from "../shared/types" */
+/** @import { Model, RenderContext, Row } from "../shared/types" */
 /** @import { HeadAt, Opened, Snapshot } from "../tokens/types" */
 /** @import { Move, Seen, Traits } from "./types" */
 import { joinWithAnd, selectBox, walkAlong } from "../shared/controls.js";
-import { make, put } from "../shared/elements.js";
+import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { weightLines } from "../shared/lines.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
@@ -37,9 +37,9 @@ export function answerTo(model, moves, who, heads) {
 function wordList(name, words, onChoose) {
   const element = selectBox(name, Object.fromEntries(words.map((word) => [word, word])), onChoose);
   element.classList.add("token");
-  /** @param {string} chosen @param {(word: string) => boolean} canBe */
-  const paint = (chosen, canBe) => {
-    for (const option of element.options) option.disabled = !canBe(option.value);
+  /** @param {string} chosen @param {(word: string) => boolean} isOffered */
+  const paint = (chosen, isOffered) => {
+    for (const option of element.options) option.disabled = !isOffered(option.value);
     element.value = chosen;
   };
   return { element, paint };
@@ -53,24 +53,30 @@ function storyText(model) {
   const [set, names, places] = [setterOf(model), model.get("names"), model.get("places")];
   const change = (/** @type {number} */ i, /** @type {0 | 1} */ part, /** @type {string} */ word) => {
     const moves = changed(model.get("moves"), i, part, word);
-    // Whoever is asked about stays in the story.
+    // The person asked about stays in the story.
     const who = moves.some(([name]) => name === model.get("who")) ? model.get("who") : moves[i][0];
     set({ moves, who });
   };
-  const sentences = model.get("moves").map((move, i) => {
-    const [name, place] = /** @type {const} */ (["name_in_sentence", "place_in_sentence"]).map((key, part) =>
-      wordList(fill(TEXT[key], { number: i + 1 }), part ? places : names, (word) =>
-        change(i, /** @type {0 | 1} */ (part), word),
-      ),
-    );
+  const makeSentence = (/** @type {Move} */ move, /** @type {number} */ i) => {
+    const number = i + 1;
+    const name = wordList(fill(TEXT.name_in_sentence, { number }), names, (word) => change(i, 0, word));
+    const place = wordList(fill(TEXT.place_in_sentence, { number }), places, (word) => change(i, 1, word));
     const [goes, to, the, end] = plainTokens(wordsOf(move).filter((word) => !move.includes(word)));
     return { name, place, tokens: [name.element, goes, to, the, place.element, end] };
-  });
+  };
+  /** @type {ReturnType<typeof makeSentence>[]} */
+  let sentences = [];
+  const list = make("div", { class: "sentences" });
   const person = wordList(TEXT.person, names, (who) => set({ who }));
   const [where, is, end] = plainTokens(questionOf("").filter(Boolean));
   const question = [where, is, person.element, end];
   const paint = () => {
     const moves = model.get("moves");
+    if (sentences.length !== moves.length) {
+      sentences = moves.map(makeSentence);
+      list.replaceChildren(...sentences.map(({ tokens }) => make("div", { class: "sentence" }, ...tokens)));
+      suppressShortcuts(list);
+    }
     sentences.forEach((sentence, i) => {
       const can = (/** @type {0 | 1} */ part) => (/** @type {string} */ word) =>
         isPossible(changed(moves, i, part, word));
@@ -80,9 +86,9 @@ function storyText(model) {
     person.paint(model.get("who"), (word) => moves.some(([who]) => who === word));
   };
   return {
-    lines: sentences.map(({ tokens }) => make("div", { class: "sentence" }, ...tokens)),
+    sentences: list,
     question: make("div", { class: "sentence" }, ...question),
-    tokens: [...sentences.flatMap(({ tokens }) => tokens), ...question],
+    tokens: () => [...sentences.flatMap(({ tokens }) => tokens), ...question],
     paint,
   };
 }
@@ -144,22 +150,23 @@ function aboutHeads(heads) {
   return { element, paint };
 }
 
-/** The weights of each head for one word of the answer, and their mean. @param {HeadAt[]} heads @param {number} most rows */
-function weightTable(heads, most) {
+/** The weights of each head for one word of the answer, and their mean. @param {HeadAt[]} heads */
+function weightTable(heads) {
   const caption = make("caption");
   const names = heads.map(([layer, head]) => fill(TEXT.head, { layer, head }));
-  const rows = Array.from({ length: most }, () => tableRow(heads.length + 1));
-  const table = titledTable(caption, ["", ...names, TEXT.mean], rows);
+  const table = titledTable(caption, ["", ...names, TEXT.mean], []);
+  /** @type {Row[]} */
+  const rows = [];
   /** @param {Seen} seen @param {number} at */
   const paint = (seen, at) => {
     put(caption, { text: fill(TEXT.table_caption, { word: seen.answer[at] }) });
     const numbers = seen.weights[at];
     const mean = meanOf(numbers);
-    rows.forEach(({ element, set }, key) => {
-      element.hidden = key >= mean.length;
-      if (element.hidden) return;
+    while (rows.length < mean.length) rows.push(tableRow(heads.length + 1));
+    table.tBodies[0].replaceChildren(...rows.slice(0, mean.length).map(({ element }) => element));
+    mean.forEach((_, key) => {
       const { part, number, word } = placeOf(seen, key);
-      set(fill(TEXT.row[part], { number, word }), [...numbers.map((row) => row[key]), mean[key]]);
+      rows[key].set(fill(TEXT.row[part], { number, word }), [...numbers.map((row) => row[key]), mean[key]]);
     });
   };
   return { element: foldedTables([table]), paint };
@@ -172,11 +179,10 @@ function parts(model, repaint) {
   const point = (/** @type {number} */ word) => word !== model.get("word") && set({ word });
   const answer = answerWords(point, repaint);
   const turn = make("div", { class: "turn" }, story.question, answer.element);
-  const picture = make("div", { class: "story-text" }, make("div", { class: "sentences" }, ...story.lines), turn);
+  const picture = make("div", { class: "story-text" }, story.sentences, turn);
   const lines = weightLines(picture);
   const sentence = readout();
-  const [heads, most] = [aboutHeads(model.get("heads")), story.tokens.length + MOST_WORDS];
-  const table = weightTable(model.get("heads"), most);
+  const [heads, table] = [aboutHeads(model.get("heads")), weightTable(model.get("heads"))];
   const inputs = () => [model.get("moves"), model.get("who")];
   const storedNow = () => {
     const { moves, who } = model.get("shown");
@@ -198,8 +204,9 @@ function parts(model, repaint) {
       answer.choose(chosen);
       answer.element.classList.toggle("stale", isStale);
       const weights = at < 0 || isStale ? [] : meanOf(seen.weights[at]);
-      const tokens = [...story.tokens, ...answer.buttons.slice(0, count)];
-      const keys = tokens.slice(0, story.tokens.length + Math.max(at, 0));
+      const words = story.tokens();
+      const tokens = [...words, ...answer.buttons.slice(0, count)];
+      const keys = tokens.slice(0, words.length + Math.max(at, 0));
       tokens.forEach((token, key) => put(token, { style: `--share: ${(weights[key] ?? 0).toFixed(3)}` }));
       lines.paint(
         {

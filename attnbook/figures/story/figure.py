@@ -152,7 +152,7 @@ def finding_heads(name: str) -> list[list[int]]:
 def check_moves(moves: Sequence[Move]) -> None:
     """Refuse a story that the grammar never tells."""
     at = dict[str, str]()
-    moves = check_list("moves", moves, "pairs of a name and a place")
+    moves = check_list("moves", moves, "pairs")
     check_count("sentences", len(moves), MOST)
     for index, move in enumerate(moves):
         if not (is_pair(move) and all(isinstance(word, str) for word in move)):

@@ -64,8 +64,8 @@ def describe(story: Story, shown: dict[str, Any], word: int) -> str:
 
 def _name_word(story: Story, answer: Sequence[str], key: int, weight: float) -> str:
     words, sentence = [*story.text.split(), *answer], key // MOVE_WORDS
-    is_told, is_asked = sentence < len(story.moves), key < len(words) - len(answer)
-    part = "sentence" if is_told else "question" if is_asked else "answer"
+    in_story, in_question = sentence < len(story.moves), key < len(words) - len(answer)
+    part = "sentence" if in_story else "question" if in_question else "answer"
     fields = {"word": words[key], "number": sentence + 1, "percent": percent(weight)}
     return TEXT.group("looked_at")[part].format(**fields)
 

@@ -359,7 +359,7 @@ def live_figures(tab) -> list[tuple]:
 
 
 def test_in_the_book_it_equals_torch_after_each_control_a_reload_and_going_back(browser, home):
-    url = f"{home}chapters/welcome.html"
+    url = f"{home}chapters/masked-softmax.html"
     with open_figure(browser, url, reduced_motion="reduce") as (tab, record):
         figures = live_figures(tab)
         for figure, state in figures:

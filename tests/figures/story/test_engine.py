@@ -14,7 +14,7 @@ from tests.figures.story.page import make, random_stories
 PROGRAM = """
 const model = figure.opened(packed).last;
 return {
-    told: stories.map(({ moves, who, word }) => {
+    written: stories.map(({ moves, who, word }) => {
         const seen = figure.answerTo(model, moves, who, heads);
         return [seen.answer.join(" "), figure.describe(seen, word)];
     }),
@@ -44,6 +44,6 @@ def test_the_page_answers_describes_and_allows_what_python_does():
         heads=figures[0].heads,
         drawn=drawn,
     )
-    assert found["told"] == [[each.answer, str(each).splitlines()[-1]] for each in figures]
+    assert found["written"] == [[each.answer, str(each).splitlines()[-1]] for each in figures]
     assert found["possible"] == [is_possible(moves) for moves in drawn]
     assert {*found["possible"]} == {True, False}

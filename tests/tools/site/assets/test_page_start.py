@@ -27,7 +27,7 @@ def test_colors_and_figures_do_not_wait_for_the_scripts_of_the_theme(
             script = "".join(f"localStorage.setItem('{key}', '{mode}');" for key in stored)
             page.add_init_script(f"if (location.protocol === 'http:') {{ {script} }}")
         page.route("**/pydata-sphinx-theme.js*", lambda route: route.abort())
-        page.goto(f"{home}chapters/welcome.html")
+        page.goto(f"{home}chapters/masked-softmax.html")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         slider = page.locator("figure input[type=range]").first
         value = slider.input_value()

@@ -21,7 +21,7 @@ from tests.tools.site.site_checks import (
 )
 from tests.tools.site.term_links import BUBBLE, OUTSIDE, TERM
 
-CHAPTER, ENDING = "welcome", "notation.html#term-"
+CHAPTER, ENDING = "scoring-functions", "notation.html#term-"
 # Longer than any delay of terms.js, so a timer that is set now comes after all of theirs.
 OUTLAST = "() => new Promise(done => setTimeout(done, 400))"
 # What has no term in it is judged in `test_pages.py`.
