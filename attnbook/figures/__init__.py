@@ -18,6 +18,7 @@ from attnbook.figures.position.figure import PositionFigure
 from attnbook.figures.prediction.figure import Prediction
 from attnbook.figures.recognize.figure import RecognizeFigure
 from attnbook.figures.scaling.figure import ScalingFigure
+from attnbook.figures.story.figure import StoryFigure
 from attnbook.figures.translator.figure import TranslatorFigure
 
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "Prediction",
     "RecognizeFigure",
     "ScalingFigure",
+    "StoryFigure",
     "TranslatorFigure",
 ]

@@ -27,7 +27,7 @@ from tools.table_of_contents import pages
 
 SITE = ROOT / "_build" / "html"
 WORK = ROOT / "_build" / "stock"
-STOCK_CHAPTER = "welcome"
+STOCK_CHAPTER = "masked-softmax"
 PACKAGES = ("requirejs@2.3.7", "@jupyter-widgets/html-manager@1.0.15")
 LOADS, ROUNDS = 5, 7
 Row = dict[str, float | str]

@@ -29,6 +29,20 @@ class TrainedFigure(Figure):
     @abstractmethod
     def _packed(self) -> dict[str, Any]: ...
 
+    @abstractmethod
+    def _refuse(self, trait: str, value: Any) -> None:  # noqa: ANN401 - any trait's
+        """Refuse a value, as the constructor does, with a TypeError or a ValueError."""
+
+    def _accept(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
+        """Return a value that a trait may have."""
+        value = proposal["value"]
+        if self.kind:  # else the constructor has checked it
+            try:
+                self._refuse(proposal["trait"].name, value)
+            except (TypeError, ValueError) as problem:
+                raise traitlets.TraitError(str(problem)) from None
+        return value
+
     @traitlets.observe("wanted")
     def _send_weights(self, _change: object) -> None:
         if self.wanted:

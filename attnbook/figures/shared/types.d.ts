@@ -52,6 +52,16 @@ export interface Ribbon {
   thick: number;
 }
 
+/** What lines are drawn: from one token, if there is one, to keys; they touch no other token. */
+export interface LinesNow {
+  from: HTMLElement | undefined;
+  keys: HTMLElement[];
+  /** More tokens. */
+  others: HTMLElement[];
+  /** Of the keys; 0 for one without. */
+  weights: number[];
+}
+
 /** A slider as `slider` makes it. */
 export interface Slider {
   input: HTMLInputElement;

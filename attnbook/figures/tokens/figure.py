@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +23,6 @@ class TokenFigure(TrainedFigure):
     """Tokens, and a line from a token to each one that it attends to, as thick as the weight."""
 
     text = traitlets.Unicode().tag(sync=True)
-
-    @abstractmethod
-    def _refuse(self, trait: str, value: Any) -> None:  # noqa: ANN401 - any trait's
-        """Refuse a value, as the constructor does, with a TypeError or a ValueError."""
-
-    def _accept(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
-        """Return a value that a trait may have."""
-        value = proposal["value"]
-        if self.kind:  # else the constructor has checked it
-            try:
-                self._refuse(proposal["trait"].name, value)
-            except (TypeError, ValueError) as problem:
-                raise traitlets.TraitError(str(problem)) from None
-        return value
 
 
 def quote(character: str) -> str:

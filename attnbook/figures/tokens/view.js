@@ -1,15 +1,16 @@
 // Rows of tokens with lines between them, the map of all weights, what the figure says, and its numbers.
 /** @import { Attention, Token, TokenOptions } from "./types" */
-/** @import { Box, Row } from "../shared/types" */
+/** @import { Row } from "../shared/types" */
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
 import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { listNumbers, MOST_ANNOUNCED } from "../shared/key_axis.js";
+import { weightLines } from "../shared/lines.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
 import { pointing, readout } from "../shared/pointing.js";
-import { drawnKeys, ribbons } from "../shared/ribbons.js";
+import { drawnKeys } from "../shared/ribbons.js";
 import { stage } from "../shared/stage.js";
 import { stepper } from "../shared/stepper.js";
 import { foldedTables, tableRow, titledTable, totalRow } from "../shared/tables.js";
@@ -105,56 +106,6 @@ function tokenRow(name, areKeys, most, onPoint, onChoose) {
   return { element, build, tokens: () => tokens };
 }
 
-/**
- * Lines over rows of tokens; they are drawn again when the rows have another size.
- * @param {HTMLElement} frame around the rows
- * @param {() => HTMLElement[][]} tokensOf the tokens that attend, if they are others, and the keys
- */
-function tokenLines(frame, tokensOf) {
-  const lines = make("svg:g");
-  frame.append(make("svg:svg", { class: "token-lines", "aria-hidden": true }, lines));
-  /** @type {{boxes: Box[][], width: number} | null} */
-  let measured = null;
-  /** @type {Attention} */
-  let now;
-  const measure = () => {
-    const { left: x, top: y, width } = frame.getBoundingClientRect();
-    const boxOf = (/** @type {HTMLElement} */ token) => {
-      const { left, top, right, bottom } = token.getBoundingClientRect();
-      return { left: left - x, top: top - y, right: right - x, bottom: bottom - y };
-    };
-    return { boxes: tokensOf().map((tokens) => tokens.map(boxOf)), width };
-  };
-  const draw = () => {
-    measured ??= measure();
-    const { boxes, width } = measured;
-    const [targets, sources] = boxes;
-    const from = (now.target ? targets : sources)[now.query];
-    const isSeen = width && from; // a closed part of a page has no size
-    const found = isSeen ? ribbons(from, sources, targets, weightsFor(now), width) : [];
-    while (lines.children.length > sources.length) lines.lastElementChild?.remove();
-    while (lines.children.length < sources.length) {
-      lines.append(make("svg:path", { class: "token-line", "data-key": lines.children.length }));
-    }
-    [...lines.children].forEach((line, i) => {
-      const { d, thick } = found[i] ?? { d: "", thick: 0 };
-      put(line, { d: d || null, "stroke-width": thick.toFixed(2) });
-    });
-  };
-  let isLaidOut = false; // measuring before would force a layout; the observer is called after the first one
-  new ResizeObserver(() => {
-    [measured, isLaidOut] = [null, true];
-    draw();
-  }).observe(frame);
-  /** @param {Attention} attention @param {boolean} isOther whether other tokens are in the rows */
-  const paint = (attention, isOther) => {
-    now = attention;
-    if (isOther) measured = null;
-    if (isLaidOut) draw();
-  };
-  return { paint };
-}
-
 /** The tokens, and a line from the query to each key. @param {TokenOptions} options @param {(key: number | null) => void} onPoint */
 function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = "", onQuery, onKey }, onPoint) {
   const target = names.target ? tokenRow(names.target, false, most, () => onPoint(null), onQuery) : null;
@@ -166,7 +117,7 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
   (target ?? source).element.classList.add("queries");
   const rows = [...(target ? [target.element] : []), source.element];
   const frame = make("div", { class: "token-rows" }, ...rows);
-  const lines = tokenLines(frame, () => [target?.tokens() ?? [], source.tokens()]);
+  const lines = weightLines(frame);
   const [aboveName, below] = [make("span"), make("p", { class: "note" })];
   const picture = [frame, below];
   const { element, describe } = stage(SHARED.weighting, { note: legend, about: [aboveName, ...about], picture });
@@ -181,7 +132,8 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
     });
     const count = headOf(now).weights.length;
     describe(count ? `${listQuery(now, "scores")} ${listQuery(now, "weights")}` : "");
-    lines.paint(now, areOther.includes(true));
+    const [keys, others] = [source.tokens(), target?.tokens() ?? []];
+    lines.paint({ from: (target ? others : keys)[now.query], keys, others, weights }, areOther.includes(true));
     const isAbove = now.target?.some(({ above }) => above);
     put(aboveName, { text: isAbove ? fill(TOKENS.above_row, { name: names.above ?? "" }) : "" });
     const thin = drawnKeys(weights);

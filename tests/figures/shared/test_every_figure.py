@@ -34,6 +34,7 @@ from tests.figures.shared.page import (
     open_figure,
     open_in_book,
 )
+from tests.figures.story.page import make as story
 from tests.tools.site.live_pages import book
 from tools.site.figures.live import check_mountable
 
@@ -86,6 +87,10 @@ EXAMPLES = {
     ),
     "recognize": Example(figures.RecognizeFigure, {"task": "layer-norm"}),
     "scaling": Example(by_hand, {"d": 1}),
+    "story": Example(
+        story,
+        {"moves": [["anna", "park"], ["ben", "school"]], "who": "ben", "word": 1},
+    ),
     "translator": Example(
         figures.TranslatorFigure,
         {"text": "5/1/2000", "step": 3, "hidden": [2]},

@@ -26,6 +26,8 @@ from tests.figures.position.cases import CASES as POSITION
 from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.scaling.cases import CASES as SCALING
 from tests.figures.shared.page import PAPER, TEXT, harness, layout_problems, open_figure
+from tests.figures.story.page import make as story
+from tests.figures.story.page import random_stories
 from tests.figures.translator.page import HEBREW, LONG, MONTH
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, UNFOLD, axe_findings, change_view
 
@@ -69,6 +71,7 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         lambda: change(PREDICTION["choice"](), tried=["(1, 7, 3)"]),
     ],
     "scaling": [lambda: ScalingFigure(*SCALING["the largest"]())],
+    "story": [story, lambda: story(**random_stories(1, sentences=8)[0])],
     "translator": [
         lambda: TranslatorFigure(text=LONG, hidden=[*range(13)]),
         lambda: TranslatorFigure(examples=["9. März 1987", HEBREW], hidden=MONTH),

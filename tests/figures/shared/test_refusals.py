@@ -30,6 +30,7 @@ from tests.figures.heads.page import STEPS
 from tests.figures.online.cases import figure_of
 from tests.figures.pooling.cases import column, few
 from tests.figures.scaling.cases import random
+from tests.figures.story.page import make as story
 
 NAN, INFINITE = math.nan, math.inf
 MOST, LEAST = "a figure shows at most", "a figure needs at least"
@@ -75,6 +76,19 @@ OF_TRANSLATOR = [
     ("text", "9!", "text must hold characters of the vocabulary, got '!'"),
     ("hidden", [12], "hidden must hold positions in [0, len(text)=12), got 12"),
     ("hidden", [3, 3], "hidden must hold each position at most once, got [3, 3]"),
+]
+OF_STORY = [
+    ("moves", [], f"{LEAST} 1 of sentences, got 0"),
+    ("moves", [["anna", "park"], ["anna", "school"]] * 5, f"{MOST} 8 of sentences, got 10"),
+    ("moves", [["eve", "park"]], "moves must have names of anna, ben, carla, dan, got 'eve' at in"),
+    ("moves", [["anna", "moon"]], "moves must have places of garden, kitchen, library, market, pa"),
+    (
+        "moves",
+        [["anna", "park"], ["ben", "park"], ["anna", "park"]],
+        "moves must not lead to where somebody is, got 'anna' in the park again at index 2",
+    ),
+    ("who", "dan", "who must be in the story, one of anna, ben, carla, got 'dan'"),
+    ("word", 6, "word must lie in [0, 6), got 6"),
 ]
 # A figure, its arguments, and the start of the message.
 ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
@@ -166,6 +180,12 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (scaling, {"queries": zeros(1, 3, 8).half()}, "keys must have the dtype of queries, torch.fl"),
     (scaling, {"queries": zeros(1, 3, 12), "keys": zeros(1, 5, 12)}, "size must be a power of two"),
     (scaling, {"queries": BIG, "keys": BIG}, "scores must be finite, got inf at index (0, 0, 0)"),
+    *((story, {name: value}, message) for name, value, message in OF_STORY),
+    (story, {"moves": ["anna"]}, "moves must be pairs of a name and a place, got 'anna' at index"),
+    (story, {"moves": "anna"}, "moves must be a list of pairs, got str"),
+    (story, {"word": 1.0}, "word must be a whole number, got 1.0"),
+    (story, {"name": "copying"}, "name must be a story model with heads that find places, got 'c"),
+    (story, {"name": "no"}, "name must be one of copying"),
     (
         TranslatorFigure,
         {"name": "recurrent"},
@@ -211,6 +231,7 @@ TRAITS: list[tuple[Any, str, Any, str]] = [
     (lambda: PositionFigure(8), "distance", -25, "distance must lie in [-24, 24], got -25"),
     (lambda: ScalingFigure(*random(3, 5, 8)), "d", 3, "d must be one of [1, 2, 4, 8], got 3"),
     (lambda: ScalingFigure(*random(3, 5, 8)), "query", 3, "query must lie in [0, num_queries=3)"),
+    *((story, *row) for row in OF_STORY),
     *((TranslatorFigure, *row) for row in OF_TRANSLATOR),
     (TranslatorFigure, "step", 16, "step must lie in [0, max_steps=16), got 16"),
 ]

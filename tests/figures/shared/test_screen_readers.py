@@ -33,7 +33,8 @@ READ = """const read = (figure) => {
         live: exposed('[role=status], [aria-live=polite]').join(' '),
         rows: all('.heat-rows button').map((e) => e.ariaLabel),
         shown: Object.fromEntries(['p.answer', '.mask-verdict', '.mask-empty', '.readout',
-            '.output .number', '[aria-label="Bytes read"] b', '.measure b', '.queries bdi',
+            '.output .number', '.story-answer > button', '[aria-label="Bytes read"] b',
+            '.measure b', '.queries bdi',
         ].map((selector) => [selector, all(selector).map((e) => e.textContent)])),
         tables,
     };
@@ -54,7 +55,8 @@ ACT = r"""const act = async (figure, action) => {
     if (/^(Choose|Run)/.test(action) && others.length) return others.at(-1).click();
     if (/^(Choose|Change)/.test(action)) {
         const select = all('select').filter((e) => e.checkVisibility()).at(-1);
-        select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+        do select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+        while (select.selectedOptions[0].disabled);
         return send(select, 'change');
     }
     if (/^Type/.test(action)) {
@@ -167,6 +169,10 @@ def of_translation(figure: dict[str, Any]) -> list[str]:
     return [output, f"“{character}” at {position} ("]
 
 
+def of_story(figure: dict[str, Any]) -> list[str]:
+    return [f"Its answer: {' '.join(figure['shown']['.story-answer > button'])}"]
+
+
 # What the live region must say, by the kind of figure. Others answer what a reader writes.
 ASKED = {
     "attention": of_keys,
@@ -177,6 +183,7 @@ ASKED = {
     "pooling": lambda figure: figure["shown"][".output .number"],
     "position": lambda figure: [list(figure["tables"][0][-1][2].values())[-1]],
     "scaling": lambda figure: figure["shown"][".measure b"][6:8],
+    "story": of_story,
     "translator": of_translation,
 }
 

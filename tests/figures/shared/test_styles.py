@@ -8,7 +8,7 @@ from attnbook.figures.shared.base import FOLDER
 from tests.tools.site.site_checks import NARROW, open_page
 from tools.bench.interaction import CHAPTERS_BY_FIGURE
 
-PAGES = CHAPTERS_BY_FIGURE | {"prediction": "queries-keys-values"}
+PAGES = CHAPTERS_BY_FIGURE | {"prediction": "queries-keys-values", "story": "welcome"}
 SHARED = [
     (FOLDER / "shared" / f"{name}.css").read_text("utf-8")
     for name in ("theme", "style", "question", "axes", "heatmap")
@@ -41,7 +41,7 @@ CHANGES = """([kind, own, styles]) => {
 
 
 def style_of(kind: str) -> str:
-    room = "tokens" if kind in ("heads", "translator") else kind
+    room = "tokens" if kind in ("heads", "story", "translator") else kind
     return (FOLDER / room / "style.css").read_text("utf-8")
 
 

@@ -17,11 +17,13 @@ from tests.figures.prediction.cases import CASES as PREDICTION
 from tests.figures.shared.collisions import IN_ALL_STATES
 from tests.figures.shared.page import FRAMES, TOO_WIDE, harness, open_figure, open_in_book
 from tests.figures.shared.test_every_figure import EXAMPLES
+from tests.figures.story.page import make as story
+from tests.figures.story.page import random_stories
 from tools import BUDGETS
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
 MOST_HIGH, MOST_GAP = BUDGETS["figure"]["height"], BUDGETS["figure"]["gap"]
-SUMMARIES = {"Show numbers", "Show all weights", "More", "More controls", "Code"}
+SUMMARIES = {"Show numbers", "Show all weights", "More", "More controls", "Code", "Which heads?"}
 OLD_WORDS = ("looks at", "look at", "take away", "taken away", "Point at")
 
 # Those of `test_every_figure`, and figures that have other parts.
@@ -32,6 +34,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "heads, one head removed": lambda: HeadsFigure(removed=[(0, 1)], focus=(0, 1)),
     "pooling, with the true curve": POOLING["noisy"],
     "prediction, numbers": PREDICTION["numbers"],
+    "story, the longest": lambda: story(**random_stories(1, sentences=8)[0]),
 }
 
 # The elements of a figure that a reader sees, and boxes on the page.

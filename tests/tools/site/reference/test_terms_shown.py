@@ -21,7 +21,7 @@ from tests.tools.site.site_checks import (
 )
 from tests.tools.site.term_links import BUBBLE, OUTSIDE, TERM
 
-CHAPTER, ENDING = "welcome", "notation.html#term-"
+CHAPTER, ENDING = "queries-keys-values", "notation.html#term-"
 # Longer than any delay of terms.js, so a timer that is set now comes after all of theirs.
 OUTLAST = "() => new Promise(done => setTimeout(done, 400))"
 # What has no term in it is judged in `test_pages.py`.
@@ -57,7 +57,7 @@ def read(browser, home, site):
     return go
 
 
-def first(tab, word: str = "temperature"):
+def first(tab, word: str = "softmax"):
     """The first term with this text, in the middle of the window."""
     term = tab.locator(TERM, has_text=word).first
     term.evaluate("e => e.scrollIntoView({block: 'center'})")
@@ -79,7 +79,7 @@ def expect_none(tab):
 
 
 def expect_glossary(tab):
-    tab.wait_for_url(f"**/{ENDING}temperature", wait_until="commit")
+    tab.wait_for_url(f"**/{ENDING}softmax", wait_until="commit")
 
 
 def test_a_term_under_the_pointer_shows_what_it_means_until_it_is_left(read):
@@ -146,7 +146,7 @@ def test_a_tap_shows_it_one_elsewhere_closes_it_and_a_second_one_follows_the_ter
         expect_meaning(tab, term)
         assert tab.url.endswith(f"{CHAPTER}.html")
         assert term.evaluate(PLACES) == before
-        other = tab.locator(TERM, has_text="softmax").first
+        other = tab.locator(TERM, has_text="value").first
         other.tap()
         expect_meaning(tab, other)
         tab.locator("article h1").tap()
@@ -188,7 +188,7 @@ def test_axe_finds_nothing_serious_in_a_meaning_and_nothing_moves(read, save_pic
 def test_without_javascript_or_popovers_a_term_is_a_link(browser, home):
     address = f"{home}chapters/{CHAPTER}.html"
     with open_page(browser, address, has_touch=True, java_script_enabled=False) as (tab, _):
-        tab.locator(TERM, has_text="temperature").first.tap()
+        tab.locator(TERM, has_text="softmax").first.tap()
         expect_glossary(tab)
     with open_page(browser, "about:blank", has_touch=True) as (tab, _):
         tab.add_init_script("delete HTMLElement.prototype.popover")
