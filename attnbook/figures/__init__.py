@@ -19,6 +19,7 @@ from attnbook.figures.prediction.figure import Prediction
 from attnbook.figures.recognize.figure import RecognizeFigure
 from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.translator.figure import TranslatorFigure
+from attnbook.figures.writing.figure import WritingFigure
 
 __all__ = [
     "AttentionFigure",
@@ -33,4 +34,5 @@ __all__ = [
     "RecognizeFigure",
     "ScalingFigure",
     "TranslatorFigure",
+    "WritingFigure",
 ]

@@ -34,6 +34,7 @@ READ = """const read = (figure) => {
         rows: all('.heat-rows button').map((e) => e.ariaLabel),
         shown: Object.fromEntries(['p.answer', '.mask-verdict', '.mask-empty', '.readout',
             '.output .number', '[aria-label="Bytes read"] b', '.measure b', '.queries bdi',
+            '.written b',
         ].map((selector) => [selector, all(selector).map((e) => e.textContent)])),
         tables,
     };
@@ -178,6 +179,7 @@ ASKED = {
     "position": lambda figure: [list(figure["tables"][0][-1][2].values())[-1]],
     "scaling": lambda figure: figure["shown"][".measure b"][6:8],
     "translator": of_translation,
+    "writing": lambda figure: [f"“{figure['shown']['.written b'][0]}”"],
 }
 
 
