@@ -20,6 +20,7 @@ from attnbook.figures.recognize.figure import RecognizeFigure
 from attnbook.figures.scaling.figure import ScalingFigure
 from attnbook.figures.story.figure import StoryFigure
 from attnbook.figures.translator.figure import TranslatorFigure
+from attnbook.figures.writing.figure import WritingFigure
 
 __all__ = [
     "AttentionFigure",
@@ -35,4 +36,5 @@ __all__ = [
     "ScalingFigure",
     "StoryFigure",
     "TranslatorFigure",
+    "WritingFigure",
 ]

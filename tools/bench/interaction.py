@@ -43,6 +43,7 @@ CHAPTERS_BY_FIGURE = {
     "position": "position",
     "scaling": "scoring-functions",
     "translator": "queries-keys-values",
+    "writing": "where-attention-comes-in",
 }
 
 # One input in each frame: from its event until the frame is painted.

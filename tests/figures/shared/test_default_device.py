@@ -13,6 +13,7 @@ from attnbook.figures.translator.packing import translator_of
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
 from tests.figures.story.page import make as story
+from tests.figures.writing.page import STORY
 
 TOKENS = torch.randn(1, 7, 16, generator=torch.Generator().manual_seed(5))
 COLUMN = torch.linspace(-2, 2, 7).reshape(1, 7, 1)
@@ -48,6 +49,7 @@ MAKERS = {
     "translator": lambda: without_cache(
         translator_of, lambda: figures.TranslatorFigure("small", "9. März 1987", hidden=[3])
     ),
+    "writing": lambda: without_cache(decoder_of, lambda: figures.WritingFigure(STORY)),
     "heatmap": lambda: heatmap(torch.softmax(TOKENS[0], dim=-1)),
     "baselines": lambda: [
         of.tolist() for of in (*uniform([DATE]), *diagonal([DATE]), gold_mask([DATE], "month"))

@@ -35,6 +35,7 @@ from tests.figures.shared.page import (
     open_in_book,
 )
 from tests.figures.story.page import make as story
+from tests.figures.writing.page import RIGHT, STORY
 from tests.tools.site.live_pages import book
 from tools.site.figures.live import check_mountable
 
@@ -94,6 +95,11 @@ EXAMPLES = {
     "translator": Example(
         figures.TranslatorFigure,
         {"text": "5/1/2000", "step": 3, "hidden": [2]},
+        frozenset({"step"}),
+    ),
+    "writing": Example(
+        lambda: figures.WritingFigure(STORY, right=RIGHT),
+        {"text": f"dan goes to the park . {STORY}", "step": 3, "attention": "none"},
         frozenset({"step"}),
     ),
 }

@@ -15,6 +15,7 @@ from attnbook.figures import (
     MaskFigure,
     ScalingFigure,
     TranslatorFigure,
+    WritingFigure,
 )
 from attnbook.figures.shared.base import Figure
 from attnbook.masking.interop import MaskRules
@@ -29,6 +30,7 @@ from tests.figures.shared.page import PAPER, TEXT, harness, layout_problems, ope
 from tests.figures.story.page import make as story
 from tests.figures.story.page import random_stories
 from tests.figures.translator.page import HEBREW, LONG, MONTH
+from tests.figures.writing.page import RIGHT, STORY
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, UNFOLD, axe_findings, change_view
 
 SCORED = attnbook.DotProductAttention()
@@ -76,6 +78,7 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         lambda: TranslatorFigure(text=LONG, hidden=[*range(13)]),
         lambda: TranslatorFigure(examples=["9. März 1987", HEBREW], hidden=MONTH),
     ],
+    "writing": [lambda: WritingFigure(STORY, step=4, right=RIGHT)],
 }
 
 

@@ -34,7 +34,7 @@ READ = """const read = (figure) => {
         rows: all('.heat-rows button').map((e) => e.ariaLabel),
         shown: Object.fromEntries(['p.answer', '.mask-verdict', '.mask-empty', '.readout',
             '.output .number', '.story-answer > button', '[aria-label="Bytes read"] b',
-            '.measure b', '.queries bdi',
+            '.measure b', '.queries bdi', '.written b',
         ].map((selector) => [selector, all(selector).map((e) => e.textContent)])),
         tables,
     };
@@ -185,6 +185,7 @@ ASKED = {
     "scaling": lambda figure: figure["shown"][".measure b"][6:8],
     "story": of_story,
     "translator": of_translation,
+    "writing": lambda figure: [f"“{figure['shown']['.written b'][0]}”"],
 }
 
 

@@ -146,7 +146,7 @@ def test_an_unknown_chapter_is_refused_with_those_that_exist(monkeypatch, capsys
     monkeypatch.setattr(sys, "argv", ["notebooks", "execute", "nonsense"])
     with pytest.raises(SystemExit, match="2"):
         notebooks.main()
-    message = "no chapter named nonsense; there are: welcome, queries-keys-values"
+    message = "no chapter named nonsense; there are: welcome, where-attention-comes-in"
     assert message in capsys.readouterr().err
 
 

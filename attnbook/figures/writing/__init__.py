@@ -1,0 +1,1 @@
+"""A small Transformer that reads what is typed, and where its heads attend."""
