@@ -1,5 +1,5 @@
 // A code task: the reader writes Python in the page and runs it; the checker reports what is wrong.
-/** @import { RunResult, Model, RenderContext } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
 import { button } from "../shared/controls.js";
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
@@ -12,22 +12,10 @@ import { codeField } from "./field.js";
 import { hasKeys, keysAbove } from "./keys.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { partsList } from "./parts.js";
+import { paragraphsOf } from "./report.js";
 
 /** The page about the differences between this Python and CPython. */
 const LACKS = "python-on-the-page.html";
-
-/** The paragraphs that report a run. @param {RunResult} answer */
-export function paragraphsOf(answer) {
-  if (answer.stopped) return [TEXT.stopped[answer.stopped]];
-  if (answer.error) {
-    const { line, error } = answer;
-    const where = line ? fill(TEXT.error_in_line, { line, error }) : error;
-    return answer.advice ? [where, answer.advice] : [where];
-  }
-  const [first, ...rest] = answer.verdict ?? [];
-  if (!answer.line) return [first, ...rest];
-  return [first, fill(TEXT.verdict_in_line, { line: answer.line, verdict: rest[0] }), ...rest.slice(1)];
-}
 
 /** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
 function staticElements(model) {
@@ -102,7 +90,7 @@ function interactiveTask({ model, el }) {
   const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, uniqueName()]; // code outlives its statement
   const python = lazyPython();
   const results = resultElements();
-  const parts = partsList(model.get("parts"), paragraphsOf);
+  const parts = partsList(model.get("parts"));
   let [running, isStored] = [false, true];
 
   const run = async () => {

@@ -5,6 +5,7 @@ import { make, withCode } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { progress } from "../shared/progress.js";
 import TEXT from "./messages.json" with { type: "json" };
+import { paragraphsOf } from "./report.js";
 
 /** The link to the chapter, where the book's version is used. @type {Record<string, string>} */
 const LINKS = TEXT.part_link;
@@ -14,8 +15,8 @@ function reasonOf(answer, paragraphs) {
   return answer.verdict ? paragraphs[1].split(" It was called as ")[0] : paragraphs.join(" ");
 }
 
-/** A list with a line for each part. @param {Part[]} parts @param {(answer: RunResult) => string[]} paragraphsOf */
-export function partsList(parts, paragraphsOf) {
+/** A list with a line for each part. @param {Part[]} parts */
+export function partsList(parts) {
   /** The code that was judged last, and why it fails. @type {Map<Part, {code: string, reason: string}>} */
   const judged = new Map();
   const storedFor = (/** @type {Part} */ part) => progress().read(`code/${part.task.name}/-`);
