@@ -13,8 +13,13 @@ attnbook.attention.fast_weigh = attnbook.layers.fast_additive_score = None
 attnbook.layers.WeightsOnDemand = None
 del attnbook
 """
-# The first measures the fast paths; the second trains with them, and shows no lines of a layer.
-WITH_FAST_PATHS = ("what-attention-costs", "fast-additive-attention", "heads-that-copy")
+# The first two measure the fast paths; the others run a whole model, and show no lines of a layer.
+WITH_FAST_PATHS = (
+    "what-attention-costs",
+    "fast-additive-attention",
+    "heads-that-copy",
+    "attention-from-nothing",
+)
 
 
 class ChapterClient(NotebookClient):

@@ -4,11 +4,11 @@
 import { make, withCode } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { progress } from "../shared/progress.js";
-import TEXT from "./messages.json" with { type: "json" };
+import CODE from "./messages.json" with { type: "json" };
 import { paragraphsOf } from "./report.js";
 
 /** The link to the chapter, where the book's version is used. @type {Record<string, string>} */
-const LINKS = TEXT.part_link;
+const LINKS = CODE.part_link;
 
 /** The reason of a failure, in one sentence. @param {RunResult} answer @param {string[]} paragraphs */
 function reasonOf(answer, paragraphs) {
@@ -25,7 +25,7 @@ export function partsList(parts) {
     const [stored, last] = [storedFor(part), judged.get(part)];
     const reason = last && last.code === stored ? last.reason : null;
     const state = stored === null ? "missing" : reason === null ? "unchecked" : reason ? "wrong" : "own";
-    const text = fill(TEXT.part[state], { reason: reason ?? "" });
+    const text = fill(CODE.part[state], { reason: reason ?? "" });
     const link = LINKS[state];
     return make(
       "li",

@@ -1,6 +1,7 @@
 // The reader's attention inside the story model: its answers, next to the model's own.
 /** @import { Model, RenderContext, RunResult } from "../shared/types" */
 /** @import { Attend, Story, Traits } from "./types" */
+import CODE from "../code/messages.json" with { type: "json" };
 import { partsList } from "../code/parts.js";
 import { paragraphsOf } from "../code/report.js";
 import { button } from "../shared/controls.js";
@@ -10,7 +11,7 @@ import { fill } from "../shared/messages.js";
 import { mountFigure } from "../shared/mount.js";
 import { progress } from "../shared/progress.js";
 import { opened } from "../tokens/decoder.js";
-import INSIDE from "./messages.json" with { type: "json" };
+import TEXT from "./messages.json" with { type: "json" };
 import { answerWith } from "./pass.js";
 
 /** Why the reader's function gives no answer; empty if the reader stopped it. */
@@ -20,10 +21,10 @@ class Refusal extends Error {}
 export function describeUnusable(value, size) {
   if (Array.isArray(value) && value.length === size && value.every(Number.isFinite)) return "";
   if (value === null) return "None";
-  if (Array.isArray(value) && value.length !== size) return fill(INSIDE.a_list, { count: value.length });
+  if (Array.isArray(value) && value.length !== size) return fill(TEXT.a_list, { count: value.length });
   const odd = Array.isArray(value) ? value.find((each) => !Number.isFinite(each)) : value;
   const { number, kind } = /** @type {{number?: string, kind?: string}} */ (odd ?? {});
-  return number ?? kind ?? (odd === null ? "None" : INSIDE.something_else);
+  return number ?? kind ?? (odd === null ? "None" : TEXT.something_else);
 }
 
 /** The outputs of a run of the reader's function. @param {RunResult} result @param {number} size of a value */
@@ -32,7 +33,7 @@ export function outputsOf(result, size) {
   if (!result.given) throw new Refusal(paragraphsOf(result).join(" "));
   for (const each of result.given) {
     const value = describeUnusable(each, size);
-    if (value) throw new Refusal(fill(INSIDE.not_numbers, { size, value }));
+    if (value) throw new Refusal(fill(TEXT.not_numbers, { size, value }));
   }
   return /** @type {number[][]} */ (result.given);
 }
@@ -43,9 +44,14 @@ function answersTable(stories) {
   const rows = stories.map(({ question, answer }, i) =>
     make("tr", {}, make("th", { scope: "row", text: question }), make("td", { text: answer }), cells[i]),
   );
-  const names = [INSIDE.question, INSIDE.models_answer, INSIDE.your_answer];
+  const names = [TEXT.question, TEXT.models_answer, TEXT.your_answer];
   const head = names.map((text) => make("th", { scope: "col", text }));
-  const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
+  const table = make(
+    "table",
+    { class: "answers" },
+    make("thead", {}, make("tr", {}, ...head)),
+    make("tbody", {}, ...rows),
+  );
   return { table, cells };
 }
 
@@ -56,7 +62,7 @@ function readersCode(model) {
   const stored = () => progress().read(`code/${task}/-`);
   const line = make("p", { class: "joined" });
   const paint = () => {
-    put(line, { code: `\`attention\`: ${stored() === null ? INSIDE.missing : INSIDE.own}` });
+    put(line, { code: `\`attention\`: ${stored() === null ? CODE.part.missing : TEXT.own}` });
     parts.paint();
   };
   paint();
@@ -78,7 +84,7 @@ function interactiveParts(model, cells) {
   const [stories, name] = [model.get("stories"), /** @type {"story"} */ (model.get("name"))];
   const [python, readers] = [lazyPython(), readersCode(model)];
   const status = make("p", { class: "verdict", role: "status" });
-  const bar = make("progress", { max: stories.length, value: 0, "aria-label": INSIDE.progress });
+  const bar = make("progress", { max: stories.length, value: 0, "aria-label": TEXT.progress });
   let [running, isStopped] = [false, false];
 
   /** The answers, one after the other; returns what to say at the end. */
@@ -93,27 +99,27 @@ function interactiveParts(model, cells) {
     let count = 0;
     for (const [i, { text, answer }] of stories.entries()) {
       const words = await answerWith(decoder, text.split(" "), model.get("end"), model.get("most"), attend);
-      if (words.includes("")) throw new Refusal(INSIDE.too_large);
+      if (words.includes("")) throw new Refusal(TEXT.too_large);
       const isSame = words.join(" ") === answer;
-      put(cells[i], { text: isSame ? INSIDE.same : fill(INSIDE.other, { answer: words.join(" ") }) });
+      put(cells[i], { text: isSame ? TEXT.same : fill(TEXT.other, { answer: words.join(" ") }) });
       cells[i].classList.toggle("wrong", !isSame);
       bar.value = i + 1;
       count += Number(isSame);
     }
     const total = stories.length;
-    return fill(count === total ? INSIDE.all : INSIDE.some, { count, total });
+    return fill(count === total ? TEXT.all : TEXT.some, { count, total });
   };
   const run = async () => {
     if (running) return;
     [running, isStopped] = [true, false];
     for (const cell of cells) put(cell, { text: "" });
     bar.value = 0;
-    put(status, { code: INSIDE.answering });
+    put(status, { code: TEXT.answering });
     paint();
     const text = await answerAll().catch((error) => {
       const why = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof Refusal)) return fill(INSIDE.cannot_run, { problem: why });
-      return why ? fill(INSIDE.refused, { why }) : INSIDE.stopped;
+      if (!(error instanceof Refusal)) return fill(TEXT.cannot_run, { problem: why });
+      return why ? fill(TEXT.refused, { why }) : TEXT.stopped;
     });
     running = false;
     put(status, { code: text });
@@ -123,7 +129,7 @@ function interactiveParts(model, cells) {
     isStopped = true;
     python.stop();
   };
-  const [runButton, stopButton] = [button(INSIDE.answer, run, "run"), button(INSIDE.stop, stop, null)];
+  const [runButton, stopButton] = [button(TEXT.answer, run, "run"), button(TEXT.stop, stop, null)];
   const paint = () => {
     put(runButton, { "aria-disabled": running });
     if (document.activeElement === stopButton) runButton.focus(); // before it is hidden
@@ -145,10 +151,10 @@ function drawInside(context) {
   const { model } = context;
   const { table, cells } = answersTable(model.get("stories"));
   const live = canLoadScript("python") ? interactiveParts(model, cells) : null;
-  const above = live?.above ?? [make("p", { class: "note" }, ...withCode(INSIDE.in_notebook))];
+  const above = live?.above ?? [make("p", { class: "note" }, ...withCode(TEXT.in_notebook))];
   const texts = model.get("stories").map(({ text }) => make("li", { text }));
-  const stories = make("details", {}, make("summary", { text: INSIDE.stories }), make("ol", {}, ...texts));
-  const { close } = mountFigure(context, { elements: [...above, table, stories], name: INSIDE.your_answer });
+  const stories = make("details", {}, make("summary", { text: TEXT.stories }), make("ol", {}, ...texts));
+  const { close } = mountFigure(context, { elements: [...above, table, stories], name: TEXT.your_answer });
   return () => {
     close();
     live?.close();

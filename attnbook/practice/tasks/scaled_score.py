@@ -102,7 +102,7 @@ def minus_half_the_squared_distance(query: Row, key: Row) -> float:
 
 
 @by_hand.bug(fix="leave the minus out: a large product must give a high score.")
-def minus_kept(query: Row, key: Row) -> float:
+def a_minus_before_the_sum(query: Row, key: Row) -> float:
     """there is a minus before the sum, as in a score by distance."""
     return -_dot(query, key) / math.sqrt(len(query))
 

@@ -145,8 +145,8 @@ MISTAKES = {
         score("the first component only"),
         {"score": lambda q, k: dot(q[..., :1], k[..., :1]) / math.sqrt(q.shape[-1])},
     ),
-    "minus kept": (
-        score("minus kept"),
+    "a minus before the sum": (
+        score("a minus before the sum"),
         {"score": lambda q, k: -dot(q, k) / math.sqrt(q.shape[-1])},
     ),
     "never divided": (
