@@ -48,6 +48,7 @@ for (const program of programs) {
 }
 process.stdout.write(JSON.stringify(all));
 """
+NAME = "story-1"  # whose answers a wrong score changes
 TEN = make_stories(10, sentences=(2, 2), seed=3)
 SOME, LENGTH = TEN[:4], len(TEN[0].text.split())  # of all ten
 
@@ -64,7 +65,7 @@ def ask(tmp_path_factory):
             path,
             **(python if any(programs) else {"script": "", "folder": ""}),
             helper=PROGRAM.as_uri(),
-            packed=pack_model("story"),
+            packed=pack_model(NAME),
             texts=[story.text for story in stories],
             programs=programs,
             most=ANSWER_LENGTH,
@@ -85,7 +86,7 @@ def program(code="", **parts):
 def test_with_right_attention_the_answers_are_those_of_write_whatever_the_length(ask):
     stories = unseen_stories(60)
     [found] = ask([None], stories)
-    expected = [write("story", story.text, ".", ANSWER_LENGTH).answer for story in stories]
+    expected = [write(NAME, story.text, ".", ANSWER_LENGTH).answer for story in stories]
     assert found == [" ".join(answer) for answer in expected]
 
 
@@ -184,12 +185,12 @@ def found(ask):
 
 
 def test_right_code_in_micropython_gives_the_models_own_answers(ask):
-    assert ask([program()]) == [[story["answer"] for story in InsideFigure(TEN).stories]]
+    assert ask([program()]) == [[story["answer"] for story in InsideFigure(TEN, name=NAME).stories]]
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_gives_the_answers_that_it_gives_in_torch(name, found):
-    model = decoder_of("story")
+    model = decoder_of(NAME)
     with ExitStack() as stack:
         for stage, function in MISTAKES[name][1].items():
             stack.enter_context(replace_stage(model, stage, function))

@@ -16,6 +16,7 @@ from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, axe_findings, change_view
 
 TASK = "attention-from-parts"
+NAME = "story-1"  # whose answers a wrong score changes
 TEN = make_stories(10, sentences=(2, 2))
 ENDLESS = "def attention(query, keys, values, valid_len):\n    while True:\n        pass\n"
 SCALED = part_of("scaled-score-by-hand")["code"]
@@ -23,7 +24,10 @@ SCALED = part_of("scaled-score-by-hand")["code"]
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    figures = (InsideFigure(TEN), InsideFigure(TEN, score="scaled-score-by-hand"))
+    figures = (
+        InsideFigure(TEN, name=NAME),
+        InsideFigure(TEN, name=NAME, score="scaled-score-by-hand"),
+    )
     whole = book(tmp_path_factory.mktemp("inside"), tasks=notebook(CodeTask(TASK), *figures))
     assert whole.build().warnings == ""
     return whole
@@ -65,11 +69,11 @@ def test_the_gaussian_score_gives_torchs_answers_and_the_scaled_score_the_models
         expect(near.locator(".parts li").first).to_contain_text("score: not written yet.")
         ask(near)
         expect(status(near)).to_contain_text("answers are the model’s own.", timeout=60_000)
-        with replace_stage(model := book_decoder("story").double(), "score", gaussian_score):
+        with replace_stage(model := book_decoder(NAME).double(), "score", gaussian_score):
             given = answers(model, TEN)
         expected = [
             "✓ the same" if answer == story["answer"] else f"✗ {answer}"
-            for answer, story in zip(given, InsideFigure(TEN).stories, strict=True)
+            for answer, story in zip(given, InsideFigure(TEN, name=NAME).stories, strict=True)
         ]
         assert own_answers(near) == expected
         same = expected.count("✓ the same")
