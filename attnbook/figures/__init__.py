@@ -11,6 +11,7 @@ from attnbook.figures.attention.figure import AttentionFigure
 from attnbook.figures.code.figure import CodeTask
 from attnbook.figures.cost.figure import CostFigure
 from attnbook.figures.heads.figure import HeadsFigure
+from attnbook.figures.inside.figure import InsideFigure
 from attnbook.figures.mask.figure import MaskFigure
 from attnbook.figures.online.figure import OnlineSoftmaxFigure
 from attnbook.figures.pooling.figure import PoolingFigure
@@ -27,6 +28,7 @@ __all__ = [
     "CodeTask",
     "CostFigure",
     "HeadsFigure",
+    "InsideFigure",
     "MaskFigure",
     "OnlineSoftmaxFigure",
     "PoolingFigure",

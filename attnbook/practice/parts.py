@@ -17,6 +17,11 @@ def score(query: list[float], key: list[float]) -> float:
     return -sum((q - k) ** 2 for q, k in zip(query, key, strict=False)) / 2
 
 
+def scaled_score(query: list[float], key: list[float]) -> float:
+    """Score by the dot product, divided by the root of the size."""
+    return sum(q * k for q, k in zip(query, key, strict=False)) / math.sqrt(len(query))
+
+
 def masked_softmax(scores: list[float], valid_len: int) -> list[float]:
     """Turn the first `valid_len` scores into weights that sum to 1; all others weigh 0."""
     visible = scores[:valid_len]
@@ -33,12 +38,24 @@ def pool(weights: list[float], values: list[list[float]]) -> list[float]:
     return output
 
 
+def attention(
+    query: list[float], keys: list[list[float]], values: list[list[float]], valid_len: int
+) -> list[float]:
+    """Join the parts: score each key, turn the scores into weights, and pool the values."""
+    scores = [score(query, key) for key in keys]
+    weights = masked_softmax(scores, valid_len)
+    return pool(weights, values)
+
+
 # By the name of the task: the book's function, and the chapter of the task.
 PARTS: dict[str, tuple[Function, str]] = {
     "score-by-hand": (score, "scoring-functions"),
     "masked-softmax-by-hand": (masked_softmax, "masked-softmax"),
     "pool-by-hand": (pool, "scaled-dot-product-attention"),
+    "scaled-score-by-hand": (scaled_score, "attention-from-nothing"),
+    "attention-from-parts": (attention, "attention-from-nothing"),
 }
+STAGES = ("score-by-hand", "masked-softmax-by-hand", "pool-by-hand")  # that `attention` joins
 
 
 def part_of(name: str) -> dict[str, Any]:

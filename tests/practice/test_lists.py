@@ -86,7 +86,7 @@ def test_a_planted_bug_is_named_only_once_it_is_fixed():
     assert "To fix it: " in str(check(task.name, task.bugs["nothing hidden"].function))
 
 
-@pytest.mark.parametrize("name", parts.PARTS)
+@pytest.mark.parametrize("name", [name for name in parts.PARTS if not LIST_TASKS[name].parts])
 def test_a_part_is_right_and_complete(name):
     part, names = parts.part_of(name), {}
     exec(part["code"], names)  # noqa: S102 - our own

@@ -19,6 +19,7 @@ WITH_FAST_PATHS = (
     "fast-additive-attention",
     "heads-that-copy",
     "where-attention-comes-in",
+    "attention-from-nothing",
 )
 
 

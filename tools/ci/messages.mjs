@@ -5,7 +5,7 @@ import { parse } from "acorn";
 import { ancestor, full } from "acorn-walk";
 import { json } from "node:stream/consumers";
 
-const TABLES = new Set(["TEXT", "SHARED", "TOKENS"]);
+const TABLES = new Set(["TEXT", "SHARED", "TOKENS", "CODE"]);
 const SENTENCE = /[A-Za-z]{2,} [A-Za-z]{2,}/;
 const WORD = /[A-Za-z]{2,}/;
 // What a reader sees or hears, even if it is a single word.

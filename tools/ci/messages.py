@@ -37,6 +37,7 @@ NAMES = {
     "TEXT": None,
     "SHARED": Path("attnbook/figures/shared"),
     "TOKENS": Path("attnbook/figures/tokens"),
+    "CODE": Path("attnbook/figures/code"),
 }
 NO_READER = re.compile(r"(Error|warn|warning|info|compile|add_argument|ArgumentParser)$")
 SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")

@@ -1,5 +1,5 @@
 // A code task: the reader writes Python in the page and runs it; the checker reports what is wrong.
-/** @import { RunResult, Model, RenderContext } from "../shared/types" */
+/** @import { Model, RenderContext } from "../shared/types" */
 /** @import { Field, Traits } from "./types" */
 import { button } from "../shared/controls.js";
 import { make, put, uniqueName, withCode } from "../shared/elements.js";
@@ -10,33 +10,21 @@ import { itemOf, progress } from "../shared/progress.js";
 import { announceFunction } from "../shared/reader_code.js";
 import { codeField } from "./field.js";
 import { hasKeys, keysAbove } from "./keys.js";
-import TEXT from "./messages.json" with { type: "json" };
+import CODE from "./messages.json" with { type: "json" };
 import { partsList } from "./parts.js";
+import { paragraphsOf } from "./report.js";
 
 /** The page about the differences between this Python and CPython. */
 const LACKS = "python-on-the-page.html";
-
-/** The paragraphs that report a run. @param {RunResult} answer */
-export function paragraphsOf(answer) {
-  if (answer.stopped) return [TEXT.stopped[answer.stopped]];
-  if (answer.error) {
-    const { line, error } = answer;
-    const where = line ? fill(TEXT.error_in_line, { line, error }) : error;
-    return answer.advice ? [where, answer.advice] : [where];
-  }
-  const [first, ...rest] = answer.verdict ?? [];
-  if (!answer.line) return [first, ...rest];
-  return [first, fill(TEXT.verdict_in_line, { line: answer.line, verdict: rest[0] }), ...rest.slice(1)];
-}
 
 /** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
 function staticElements(model) {
   const { name, called } = model.get("task");
   const parts = model.get("parts").map(({ called }) => called);
   const sentences = [
-    fill(TEXT.in_notebook, { check: `check("${name}", ${called})` }),
-    ...(parts.length ? [fill(TEXT.its_parts, { parts: parts.join(", ") })] : []),
-    fill(TEXT.task_in_torch, { torch: model.get("in_torch") }),
+    fill(CODE.in_notebook, { check: `check("${name}", ${called})` }),
+    ...(parts.length ? [fill(CODE.its_parts, { parts: parts.join(", ") })] : []),
+    fill(CODE.task_in_torch, { torch: model.get("in_torch") }),
   ];
   return [
     make("p", { class: "ask" }, ...withCode(model.get("statement"))),
@@ -48,7 +36,7 @@ function staticElements(model) {
 /** The elements that show the verdict and the output of a run. */
 function resultElements() {
   const verdict = make("div", { class: "verdict", role: "status" });
-  const printed = make("div", { role: "log", "aria-label": TEXT.printed });
+  const printed = make("div", { role: "log", "aria-label": CODE.printed });
   const lines = make("pre", { class: "printed", tabindex: 0 });
   let latest = 0;
   const clear = () => {
@@ -82,13 +70,13 @@ function resultElements() {
 
 /** The line below the editor: its keys, and a link. @param {string} id */
 function noteBelow(id) {
-  const lacks = make("a", { href: LACKS, text: TEXT.what_python_lacks });
-  return make("small", { id }, ...(hasKeys() ? [] : withCode(`${TEXT.keys} `)), lacks);
+  const lacks = make("a", { href: LACKS, text: CODE.what_python_lacks });
+  return make("small", { id }, ...(hasKeys() ? [] : withCode(`${CODE.keys} `)), lacks);
 }
 
 /** A mark that this reader has solved the task. @param {string} item the stored result */
 function solvedMark(item) {
-  const element = make("small", { class: "solved", text: TEXT.solved });
+  const element = make("small", { class: "solved", text: CODE.solved });
   const paint = () => {
     element.hidden = !item || progress().read(item) === null;
   };
@@ -102,14 +90,14 @@ function interactiveTask({ model, el }) {
   const [item, code, hint] = [itemOf(el), `code/${task.name}/-`, uniqueName()]; // code outlives its statement
   const python = lazyPython();
   const results = resultElements();
-  const parts = partsList(model.get("parts"), paragraphsOf);
+  const parts = partsList(model.get("parts"));
   let [running, isStored] = [false, true];
 
   const run = async () => {
     if (running) return;
     running = true;
     const text = field.text();
-    const show = results.start(TEXT.running);
+    const show = results.start(CODE.running);
     updateButtons();
     let paragraphs = [""];
     try {
@@ -132,8 +120,8 @@ function interactiveTask({ model, el }) {
     show(paragraphs);
     updateButtons();
   };
-  const runButton = button(TEXT.run, run, "run");
-  const stopButton = button(TEXT.stop, python.stop, null);
+  const runButton = button(CODE.run, run, "run");
+  const stopButton = button(CODE.stop, python.stop, null);
   const updateButtons = () => {
     put(runButton, { "aria-disabled": running });
     if (document.activeElement === stopButton) runButton.focus(); // before it is hidden
@@ -141,7 +129,7 @@ function interactiveTask({ model, el }) {
   };
   const field = codeField({
     text: progress().read(code) ?? model.get("starter"),
-    label: fill(TEXT.editor, { function: task.called }),
+    label: fill(CODE.editor, { function: task.called }),
     hint,
     onRun: run,
     next: runButton,
@@ -195,15 +183,15 @@ function restartButtons(field, code, model, showMessage) {
   };
   const startAgain = () => {
     if (field.text() !== starter) setEarlier(field.text());
-    startFrom(starter, earlier() === null ? TEXT.started_again : TEXT.started_again_keeping_code);
+    startFrom(starter, earlier() === null ? CODE.started_again : CODE.started_again_keeping_code);
   };
   const bringBack = () => {
     const text = earlier() ?? starter;
     setEarlier(field.text() === starter ? null : field.text());
-    startFrom(text, TEXT.code_is_back);
+    startFrom(text, CODE.code_is_back);
   };
-  const again = button(TEXT.start_again, startAgain, null);
-  const back = button(TEXT.bring_back, bringBack, null);
+  const again = button(CODE.start_again, startAgain, null);
+  const back = button(CODE.bring_back, bringBack, null);
   const canBringBack = () => earlier() !== null;
   // If nothing is stored, the code was restarted, or the browser's data was deleted: then the code stays.
   const newest = () => progress().read(code) ?? (canBringBack() ? starter : null);
@@ -217,13 +205,13 @@ function restartButtons(field, code, model, showMessage) {
 
 /** The message if nothing can run. @param {unknown} error */
 function failureMessage(error) {
-  return fill(TEXT.cannot_run, { problem: error instanceof Error ? error.message : String(error) });
+  return fill(CODE.cannot_run, { problem: error instanceof Error ? error.message : String(error) });
 }
 
 /** Draw the figure into `el`; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawCodeTask(context) {
   const interactive = canLoadScript("python") ? interactiveTask(context) : null;
-  const name = fill(TEXT.editor, { function: context.model.get("task").called });
+  const name = fill(CODE.editor, { function: context.model.get("task").called });
   mountFigure(context, { elements: interactive?.elements ?? staticElements(context.model), name });
   return () => interactive?.close();
 }

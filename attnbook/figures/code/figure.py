@@ -57,7 +57,7 @@ class CodeTask(Figure):
             starter=list_task.starter,
             in_torch=list_task.in_torch.name if list_task.in_torch else "",
             task=data_of(list_task.name),
-            parts=parts_of(list_task),
+            parts=parts_of(list_task.parts),
             late=["editor", "python"],
             caption=caption,
             static_text=f"{title}\n\n{list_task.starter}",
@@ -68,7 +68,7 @@ class CodeTask(Figure):
 def _static_html(task: ListTask) -> str:
     """Lay the task out as `figure.js` does, so that nothing moves when the script runs."""
     missing = f"{TEXT.group('part')['missing']} {TEXT.group('part_link')['missing']}"
-    lines = [f"<li><code>{it['called']}</code>: {missing}</li>" for it in parts_of(task)]
+    lines = [f"<li><code>{it['called']}</code>: {missing}</li>" for it in parts_of(task.parts)]
     parts = f'<ul class="parts">{"".join(lines)}</ul>' if lines else ""
     return (
         f'<div class="attnbook-code"><p>{inline(task.full_statement)}</p>'

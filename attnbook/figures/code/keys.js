@@ -3,7 +3,7 @@
 /** @import { Field } from "./types" */
 import { button } from "../shared/controls.js";
 import { make } from "../shared/elements.js";
-import TEXT from "./messages.json" with { type: "json" };
+import CODE from "./messages.json" with { type: "json" };
 
 const SIGNS = ["(", ")", "[", "]", ":", "=", "_"];
 
@@ -32,21 +32,21 @@ export function keysAbove(field, onRun) {
     return key;
   };
   const keys = [
-    named("⇥", TEXT.indent, (editor) => editor.indent()),
-    named("⇤", TEXT.dedent, (editor) => editor.dedent()),
+    named("⇥", CODE.indent, (editor) => editor.indent()),
+    named("⇤", CODE.dedent, (editor) => editor.dedent()),
     ...SIGNS.map((sign) =>
       button(
         sign,
         act((editor) => editor.type(sign)),
       ),
     ),
-    named("↶", TEXT.undo, (editor) => editor.undo()),
-    button(TEXT.run, run, "run"),
+    named("↶", CODE.undo, (editor) => editor.undo()),
+    button(CODE.run, run, "run"),
   ];
   for (const key of keys) key.tabIndex = -1;
   const row = make(
     "div",
-    { class: "keys", role: "toolbar", "aria-label": TEXT.row_of_keys, popover: "manual" },
+    { class: "keys", role: "toolbar", "aria-label": CODE.row_of_keys, popover: "manual" },
     ...keys,
   );
   row.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the editor

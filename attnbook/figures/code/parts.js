@@ -4,18 +4,19 @@
 import { make, withCode } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { progress } from "../shared/progress.js";
-import TEXT from "./messages.json" with { type: "json" };
+import CODE from "./messages.json" with { type: "json" };
+import { paragraphsOf } from "./report.js";
 
 /** The link to the chapter, where the book's version is used. @type {Record<string, string>} */
-const LINKS = TEXT.part_link;
+const LINKS = CODE.part_link;
 
 /** The reason of a failure, in one sentence. @param {RunResult} answer @param {string[]} paragraphs */
 function reasonOf(answer, paragraphs) {
   return answer.verdict ? paragraphs[1].split(" It was called as ")[0] : paragraphs.join(" ");
 }
 
-/** A list with a line for each part. @param {Part[]} parts @param {(answer: RunResult) => string[]} paragraphsOf */
-export function partsList(parts, paragraphsOf) {
+/** A list with a line for each part. @param {Part[]} parts */
+export function partsList(parts) {
   /** The code that was judged last, and why it fails. @type {Map<Part, {code: string, reason: string}>} */
   const judged = new Map();
   const storedFor = (/** @type {Part} */ part) => progress().read(`code/${part.task.name}/-`);
@@ -24,7 +25,7 @@ export function partsList(parts, paragraphsOf) {
     const [stored, last] = [storedFor(part), judged.get(part)];
     const reason = last && last.code === stored ? last.reason : null;
     const state = stored === null ? "missing" : reason === null ? "unchecked" : reason ? "wrong" : "own";
-    const text = fill(TEXT.part[state], { reason: reason ?? "" });
+    const text = fill(CODE.part[state], { reason: reason ?? "" });
     const link = LINKS[state];
     return make(
       "li",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -43,9 +44,9 @@ def as_data(task: ListTask) -> dict[str, Any]:
     }
 
 
-def parts_of(task: ListTask) -> list[dict[str, Any]]:
-    """The parts that the code of a task may call, with the data to judge a reader's own."""
-    judged = [as_data(replace(find_list_task(name), bugs={})) for name in task.parts]
+def parts_of(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Functions that code may call, by their tasks, with the data to judge a reader's own."""
+    judged = [as_data(replace(find_list_task(name), bugs={})) for name in names]
     return [{"task": each, **part_of(each["name"])} for each in judged]
 
 

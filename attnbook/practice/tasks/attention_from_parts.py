@@ -1,7 +1,7 @@
 """Attention joined from its three parts, on plain lists."""
 
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.parts import PARTS, masked_softmax, pool, score
+from attnbook.practice.parts import STAGES, attention, masked_softmax, pool, score
 from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention
 
 Row = list[float]
@@ -12,7 +12,7 @@ by_hand = ListTask(
     name="attention-from-parts",
     in_torch=scaled_dot_attention,
     draws="attention",
-    parts=tuple(PARTS),
+    parts=STAGES,
     statement=(
         "Write `attention(query, keys, values, valid_len)`. `query` is a vector, `keys` and "
         "`values` are lists of vectors, and only the first `valid_len` keys are visible. Call the "
@@ -59,11 +59,7 @@ def _scores(query: Row, keys: Rows) -> Row:
     return [score(query, key) for key in keys]
 
 
-@by_hand.solution("each part is called once, in its order.")
-def stage_by_stage(query: Row, keys: Rows, values: Rows, valid_len: int) -> Row:
-    scores = [score(query, key) for key in keys]
-    weights = masked_softmax(scores, valid_len)
-    return pool(weights, values)
+by_hand.solution("each part is called once, in its order.")(attention)
 
 
 @by_hand.solution("the calls may be nested.")

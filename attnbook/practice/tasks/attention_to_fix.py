@@ -3,7 +3,7 @@
 import math
 
 from attnbook.practice.list_task import ListTask
-from attnbook.practice.parts import PARTS, masked_softmax, pool, score
+from attnbook.practice.parts import STAGES, masked_softmax, pool, score
 from attnbook.practice.tasks.attention_from_parts import all_visible, two_visible
 from attnbook.practice.tasks.scaled_dot_attention import task as scaled_dot_attention
 
@@ -14,7 +14,7 @@ by_hand = ListTask(
     name="attention-to-fix",
     in_torch=scaled_dot_attention,
     draws="attention",
-    parts=tuple(PARTS),
+    parts=STAGES,
     planted="hidden scores set to zero",
     statement=(
         "This `attention(query, keys, values, valid_len)` computes its own softmax, and has one "

@@ -33,7 +33,7 @@ def judge_attempts(tried: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def question(name: str, code: str) -> dict[str, Any]:
     """The question of a page to its Python, with the book's versions of a task's parts."""
-    parts = {part["called"]: part["code"] for part in parts_of(LIST_TASKS[name])}
+    parts = {part["called"]: part["code"] for part in parts_of(LIST_TASKS[name].parts)}
     return {"code": code, "task": data_of(name), "parts": parts}
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
 from attnbook.practice import LIST_TASKS
-from attnbook.practice.parts import PARTS, part_of
+from attnbook.practice.parts import PARTS, STAGES, part_of
 from tests.figures.code.test_page import run, verdict
 from tests.figures.shared.page import notebook, open_in_book
 from tests.tools.site.live_pages import book
@@ -83,7 +83,7 @@ def expect_output(figure, text):
 
 def test_missing_parts_are_reported_and_replaced_by_the_books(without_parts):
     _, figure, drawn = without_parts
-    for number, (function, chapter) in enumerate(PARTS.values()):
+    for number, (function, chapter) in enumerate(PARTS[name] for name in STAGES):
         called = function.__name__
         expect(line(figure, number)).to_contain_text(f"{called}: not written yet.")
         link = line(figure, number).get_by_role("link", name=f"Write it: {called}")
@@ -94,7 +94,7 @@ def test_missing_parts_are_reported_and_replaced_by_the_books(without_parts):
 
 
 def test_the_readers_own_parts_are_used(browser, over_http):
-    stored = {name: part_of(name)["code"] for name in PARTS} | {"pool-by-hand": MARKED_POOL}
+    stored = {name: part_of(name)["code"] for name in STAGES} | {"pool-by-hand": MARKED_POOL}
     with parts(browser, over_http, stored) as (_, figure, drawn):
         expect(line(figure, 2)).to_contain_text("pool: yours. It is checked when you run.")
         run(figure, JOINED, "✓ attention-from-parts: right.")

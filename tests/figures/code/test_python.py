@@ -163,7 +163,7 @@ def questions_of(name, *, full):
     task = LIST_TASKS[name]
     question = {"task": data_of(task.name)}
     if task.parts:
-        question["parts"] = {part["called"]: part["code"] for part in parts_of(task)}
+        question["parts"] = {part["called"]: part["code"] for part in parts_of(task.parts)}
     bugs = [*task.bugs.values()][:: 1 if full else 3]
     return [
         (each, {"code": as_typed(task, each.function), **question})

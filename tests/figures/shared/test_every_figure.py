@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, Page
 
 from attnbook import figures
 from attnbook.figures.shared.base import Figure
+from attnbook.models.transformer.stories import make_stories
 from tests.figures.attention.cases import CASES, traits
 from tests.figures.heads.page import STEPS
 from tests.figures.online import cases as online
@@ -67,6 +68,7 @@ EXAMPLES = {
         {"text": "abcdabcd", "step": STEPS[0], "focus": [0, 1], "removed": [[1, 1]], "query": 4},
         frozenset({"focus"}),
     ),
+    "inside": Example(lambda: figures.InsideFigure(make_stories(2, (2, 2))), {}),
     "mask": Example(
         figures.MaskFigure,
         {"valid_len": 5, "start": 1, "causal": "last", "window": 4, "ahead": 0}
@@ -270,10 +272,11 @@ def test_it_begins_with_its_action_and_ends_with_its_caption_and_its_numbers_are
     assert first.inner_text() == f"Try {name}: what happens?"
     assert first.locator("code").inner_text() == name
     assert figure.locator("> figcaption").inner_text() == f"A caption of {name}."
-    assert figure.get_by_role("table").count() == 0
+    answers = figure.locator("table.answers").count()
+    assert figure.get_by_role("table").count() == answers
     count = figure.locator("details table").count()
-    assert count == figure.locator("table").count()
-    assert (count == 0) == (name in ("code", "prediction", "recognize"))
+    assert count == figure.locator("table").count() - answers
+    assert (count == 0) == (name in ("code", "inside", "prediction", "recognize"))
     assert figure.evaluate(MISROUNDED) == []
 
 
@@ -331,7 +334,8 @@ def test_only_readers_who_accept_motion_see_transitions(every):
     every.tab.emulate_media(reduced_motion="no-preference")
     moving = {name for name, count in every.evaluate(MOVING).items() if count}
     every.tab.emulate_media(reduced_motion="reduce")
-    still = {"code", "cost", "mask", "position", "position, rotary", "prediction", "recognize"}
+    still = {"code", "cost", "inside", "mask", "position", "position, rotary"}
+    still |= {"prediction", "recognize"}
     assert moving == {*EXAMPLES} - still  # bars and shares move, nothing else
 
 

@@ -23,7 +23,10 @@ from tools import BUDGETS
 
 PHONE, NARROW, WIDE = 360, 652, 654  # px: NARROW is the widest page with names above
 MOST_HIGH, MOST_GAP = BUDGETS["figure"]["height"], BUDGETS["figure"]["gap"]
-SUMMARIES = {"Show numbers", "Show all weights", "More", "More controls", "Code", "Which heads?"}
+SUMMARIES = {"Show numbers", "Show all weights", "More", "More controls", "Code"} | {
+    "Which heads?",
+    "Show the stories",
+}
 OLD_WORDS = ("looks at", "look at", "take away", "taken away", "Point at")
 
 # Those of `test_every_figure`, and figures that have other parts.

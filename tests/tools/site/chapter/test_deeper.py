@@ -180,7 +180,7 @@ def wanted(opened):
         ("queries-keys-values", "word", 800),
         ("any", "prediction", 2),
         ("any", "editor", 1),
-        ("attention-from-nothing", "editor", 2),
+        ("attention-from-nothing", "editor", 3),
     ],
 )
 def test_a_core_may_reach_its_limit_but_not_exceed_it(name, what, most):

@@ -1,0 +1,1 @@
+"""The reader's attention inside the story model."""

@@ -1,0 +1,99 @@
+"""`InsideFigure`: the reader's attention, on plain lists, runs inside the story model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
+from attnbook.figures.tokens.writing import write
+from attnbook.messages import Messages
+from attnbook.practice.judge.data import parts_of
+from attnbook.practice.parts import STAGES, part_of
+
+if TYPE_CHECKING:
+    from attnbook.models.transformer.stories import Story
+
+TEXT = Messages(__file__)
+MOST = 10  # stories: with more, the figure is higher than a phone
+TASK = "attention-from-parts"
+SCORES = (STAGES[0], "scaled-score-by-hand")
+
+
+class InsideFigure(Figure):
+    """The answers of the story model, and those that it gives with the reader's attention.
+
+    On the book's pages MicroPython calls the function that the reader wrote, in all heads of all
+    layers, with the functions that the reader wrote for its stages. Where one is missing or
+    wrong, the book's is used.
+
+    Args:
+        stories: what is asked, at most ten.
+        score: the task of the score: "score-by-hand" or "scaled-score-by-hand".
+        name: one of the book's decoders that answer questions about a story.
+        action: one sentence above the figure that asks for one action.
+        caption: one sentence below the figure.
+
+    Raises:
+        ValueError: there are no stories or too many, or there is no such score.
+
+    Example:
+        >>> from attnbook.figures import InsideFigure
+        >>> from attnbook.models.transformer.stories import Story
+        >>> story = Story([("anna", "park"), ("ben", "school")], who="anna")
+        >>> InsideFigure([story]).stories[0]["answer"]
+        'anna is in the park .'
+    """
+
+    _esm = module("inside/figure.js")
+    _css = stylesheet("shared/theme.css", "shared/question.css", "inside/style.css")
+
+    name = traitlets.Unicode().tag(sync=True)
+    stories: traitlets.List[dict[str, str]] = traitlets.List().tag(sync=True)
+    end = traitlets.Unicode(".").tag(sync=True)
+    most = traitlets.Int().tag(sync=True)  # words of an answer
+    parts: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    attention: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
+    # Scripts that the page loads when they are needed.
+    late: traitlets.List[str] = traitlets.List().tag(sync=True)
+
+    def __init__(
+        self,
+        stories: Sequence[Story],
+        *,
+        score: str = STAGES[0],
+        name: str = "story",
+        action: str = "",
+        caption: str = "",
+    ) -> None:
+        from attnbook.models.transformer.stories import ANSWER_LENGTH, ask  # noqa: PLC0415
+
+        check_count("stories", len(stories), MOST)
+        if score not in SCORES:
+            raise ValueError(f"score must be one of {', '.join(SCORES)}, got {score!r}")
+        super().__init__(
+            kind="inside",
+            name=name,
+            stories=[
+                {
+                    "text": story.text,
+                    "question": ask(story.who),
+                    "answer": " ".join(write(name, story.text, ".", ANSWER_LENGTH).answer),
+                }
+                for story in stories
+            ],
+            most=ANSWER_LENGTH,
+            parts=parts_of([score, *STAGES[1:]]),
+            attention={"task": TASK, "code": part_of(TASK)["code"]},
+            late=["python", name],
+            action=action,
+            caption=caption,
+        )
+        self._write_text(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield TEXT("title", count=len(self.stories), name=self.name)
+        for story in self.stories:
+            yield f"{story['text']} {story['answer']}"

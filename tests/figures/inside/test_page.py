@@ -1,0 +1,117 @@
+"""The reader's attention inside the story model, in a browser: run, stopped, loaded again."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from attnbook import gaussian_score
+from attnbook.figures import CodeTask, InsideFigure
+from attnbook.models.transformer.checkpoints import book_decoder
+from attnbook.models.transformer.stages import replace_stage
+from attnbook.models.transformer.stories import answers, make_stories
+from attnbook.practice.parts import part_of
+from tests.figures.shared.page import SMALL_TEXT, TOO_WIDE, notebook, open_in_book
+from tests.tools.site.live_pages import book
+from tests.tools.site.site_checks import JUDGED, OF_LOOK, axe_findings, change_view
+
+TASK = "attention-from-parts"
+NAME = "story-1"  # whose answers a wrong score changes
+TEN = make_stories(10, sentences=(2, 2))
+ENDLESS = "def attention(query, keys, values, valid_len):\n    while True:\n        pass\n"
+SCALED = part_of("scaled-score-by-hand")["code"]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    figures = (
+        InsideFigure(TEN, name=NAME),
+        InsideFigure(TEN, name=NAME, score="scaled-score-by-hand"),
+    )
+    whole = book(tmp_path_factory.mktemp("inside"), tasks=notebook(CodeTask(TASK), *figures))
+    assert whole.build().warnings == ""
+    return whole
+
+
+@pytest.fixture(scope="module")
+def address(address):
+    """The page, on a server and in a folder."""
+    return f"{address}tasks.html"
+
+
+@pytest.fixture(scope="module")
+def over_http(pages, serve):
+    return f"{serve(pages.html)}tasks.html"
+
+
+def store(tab, task, code):
+    item = ["code/" + task + "/-", code]
+    tab.evaluate("([item, code]) => attnbookProgress.write(item, code)", item)
+
+
+def ask(figure):
+    figure.get_by_role("button", name="Answer with my attention").click()
+
+
+def status(figure):
+    return figure.get_by_role("status")
+
+
+def own_answers(figure):
+    return figure.locator("td.own").all_text_contents()
+
+
+def test_the_gaussian_score_gives_torchs_answers_and_the_scaled_score_the_models_own(
+    browser, address
+):
+    with open_in_book(browser, address) as (tab, figures, _):
+        near, scaled = figures.nth(1), figures.nth(2)
+        expect(near.locator(".parts li").first).to_contain_text("score: not written yet.")
+        ask(near)
+        expect(status(near)).to_contain_text("answers are the model’s own.", timeout=60_000)
+        with replace_stage(model := book_decoder(NAME).double(), "score", gaussian_score):
+            given = answers(model, TEN)
+        expected = [
+            "✓ the same" if answer == story["answer"] else f"✗ {answer}"
+            for answer, story in zip(given, InsideFigure(TEN, name=NAME).stories, strict=True)
+        ]
+        assert own_answers(near) == expected
+        same = expected.count("✓ the same")
+        expect(status(near)).to_have_text(f"{same} of 10 answers are the model’s own.")
+        store(tab, "scaled-score-by-hand", SCALED)
+        ask(scaled)
+        expect(status(scaled)).to_have_text("All 10 answers are the model’s own.", timeout=60_000)
+        expect(scaled.locator(".parts li").first).to_contain_text("yours is used.")
+
+
+def test_stored_code_is_used_after_a_reload_and_can_be_stopped(browser, over_http):
+    with open_in_book(browser, over_http) as (tab, figures, _):
+        figure = figures.nth(2)
+        store(tab, TASK, ENDLESS)
+        store(tab, "scaled-score-by-hand", SCALED.replace("/ math.sqrt(len(query))", ""))
+        tab.reload()
+        expect(figure.locator(".joined")).to_contain_text("attention: yours")
+        ask(figure)
+        figure.get_by_role("button", name="Stop").click()
+        expect(status(figure)).to_have_text("Stopped.")
+        ask(figure)
+        expect(status(figure)).to_contain_text("did not end within two seconds", timeout=30_000)
+        expect(figure.locator(".parts li").first).to_contain_text("yours fails. It returns")
+        expect(figure.get_by_role("button", name="Stop")).to_be_hidden()
+        store(tab, TASK, "attention = lambda query, keys, values, valid_len: keys[0][:3]")
+        ask(figure)
+        expect(status(figure)).to_contain_text("a list of 8 numbers here")
+        expect(status(figure)).to_contain_text("it returns a list of 3.")
+
+
+def test_it_fits_its_column_and_axe_finds_nothing(browser, over_http, save_picture):
+    with open_in_book(browser, over_http) as (tab, figures, _):
+        figure = figures.nth(1)
+        ask(figure)
+        expect(status(figure)).to_contain_text("answers are the model’s own.", timeout=60_000)
+        for width, scheme in JUDGED:
+            change_view(tab, width, scheme)
+            save_picture(figure, f"inside-{width}-{scheme}")
+            for problems in (TOO_WIDE, SMALL_TEXT):
+                assert figure.evaluate(problems) == [], (width, scheme)
+            assert axe_findings(tab, [*OF_LOOK, "label", "aria-progressbar-name"]) == []
