@@ -16,7 +16,7 @@ from tests.tools.site.live_pages import book
 from tests.tools.site.site_checks import JUDGED, OF_LOOK, axe_findings, change_view
 
 TASK = "attention-from-parts"
-NAME = "story-1"  # whose answers a wrong score changes
+NAME = "story"
 TEN = make_stories(10, sentences=(2, 2))
 ENDLESS = "def attention(query, keys, values, valid_len):\n    while True:\n        pass\n"
 SCALED = part_of("scaled-score-by-hand")["code"]
