@@ -172,8 +172,13 @@ def close_fold(translator: HTML5Translator, _node: Fold) -> None:
     translator.body.append("</details>")
 
 
-def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str]:
-    """The key of the text that leads on from a chapter's core, and where to."""
+def next_page(page: str, path: list[str], book: list[str]) -> tuple[str, str] | None:
+    """The key of the text that leads on from a chapter's core, and where to.
+
+    None at the end of the path, whose chapter itself says what to read next.
+    """
+    if page == path[-1]:
+        return None
     key, order = ("next_on_path", path) if page in path else ("next_in_book", book)
     after = order[order.index(page) + 1 :]
     return (key, after[0]) if after else ("back_to_first", book[0])
@@ -183,16 +188,20 @@ def write_divider(translator: HTML5Translator, _node: Divider) -> None:
     """Write a divider: a rule, a sentence and the link that leads on."""
     builder = translator.builder
     page, root = builder.current_docname, root_of(builder.app)
-    key, target = next_page(page, short_path(root), pages(root))
+    onward = next_page(page, short_path(root), pages(root))
     parts = parts_of(builder.env, page) or Parts()
     _, deeper, practice = parts.times
     below = TEXT("below_is_why" if deeper else "below_is_practice", count=deeper or practice)
-    onward = escape(ONWARD[key].format(page=builder.env.titles[target].astext()))
+    link = ""
+    if onward:
+        title = builder.env.titles[onward[1]].astext()
+        text = escape(ONWARD[onward[0]].format(page=title))
+        link = f'<p><a href="{builder.get_relative_uri(page, onward[1])}">{text}</a></p>'
     translator.body.append(
         f'<div class="attnbook-divider" id="{ANCHOR}" role="region" '
         f'aria-label="{TEXT("end_of_core")}">'
         f"<p><strong>{TEXT('can_stop')}</strong> {below}</p>"
-        f'<p><a href="{builder.get_relative_uri(page, target)}">{onward}</a></p>'
+        f"{link}"
         f'<p><button type="button" aria-pressed="false">{TEXT("open_all")}</button></p></div>'
     )
     raise nodes.SkipNode

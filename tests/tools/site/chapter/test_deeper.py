@@ -84,13 +84,14 @@ def test_the_divider_is_between_two_sections_and_leads_on_and_no_search_finds_it
     # It leads on.
     for page, address, text in (
         ("divided", "last.html", "Next on the short path: Last"),
-        ("last", "welcome.html", "Back to Welcome"),
         ("outside", "plain.html", "Next: Plain &amp; “simple”"),
     ):
         html = read(pages, page).partition('<div class="attnbook-divider"')[2]
         divider = html.partition("</div>")[0]
         assert f'href="{address}">{text}</a>' in divider
         assert "You can stop here.</strong> Below: why and how, 1 minute." in divider
+    end = read(pages, "last").partition('<div class="attnbook-divider"')[2].partition("</div>")[0]
+    assert "<a " not in end  # the path's last chapter says itself what comes next
     # The search finds no minutes and no divider.
     text = "".join(part.read_text("utf-8") for part in (pages[0] / "search").glob("*-*.js"))
     assert "because" in text.lower()
