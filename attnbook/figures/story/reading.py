@@ -15,6 +15,7 @@ from attnbook.models.transformer.stories import ANSWER_LENGTH, Story
 
 TEXT = Messages(__file__)
 MOVE_WORDS = 6  # of a sentence, with its full stop
+EXACT = 12  # digits: fewer could round a percentage to another one than the page's
 NAMED, LEAST = 3, 0.03  # words that a sentence names, and the least weight of all but the first
 
 
@@ -37,10 +38,10 @@ def compute_stored(name: str, heads: Sequence[Sequence[int]], story: Story) -> d
         "moves": [[*move] for move in story.moves],
         "who": story.who,
         "answer": written.answer,
-        "chances": round_all(written.chances.amax(-1).tolist()),
+        "chances": round_all(written.chances.amax(-1).tolist(), EXACT),
         "weights": [
             [
-                round_all(written.weights[layer, head, end - 1, :end].tolist())
+                round_all(written.weights[layer, head, end - 1, :end].tolist(), EXACT)
                 for layer, head in heads
             ]
             for end in range(count, count + len(written.answer))

@@ -52,6 +52,6 @@ def pack(parts: Iterable[tuple[str, Tensor]]) -> str:
     return in_base64(array for _, array in parts)
 
 
-def round_all(numbers: Sequence[float]) -> list[float]:
+def round_all(numbers: Sequence[float], digits: int = DIGITS) -> list[float]:
     """Numbers with few digits, to be shown until the model has loaded."""
-    return [float(f"{number:.{DIGITS}g}") for number in numbers]
+    return [float(f"{number:.{digits}g}") for number in numbers]

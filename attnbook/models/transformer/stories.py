@@ -42,19 +42,19 @@ class Story(NamedTuple):
         'anna is in the park .'
     """
 
-    moves: Sequence[Move]
+    moves: Sequence[tuple[str, str]]
     who: str
 
     @property
     def text(self) -> str:
-        """The sentences and the question: what a model reads."""
+        """The sentences and the question, as a model reads them."""
         return " ".join(
             [*(f"{who} goes to the {place} ." for who, place in self.moves), ask(self.who)]
         )
 
     @property
     def place(self) -> str:
-        """Where the person is: the place that they went to last."""
+        """The place that the person went to last."""
         return [place for who, place in self.moves if who == self.who][-1]
 
     @property

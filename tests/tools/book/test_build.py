@@ -231,7 +231,7 @@ DIVIDED = {
 }
 MORE = {
     "code": "cell 1 of the core shows 16 lines of code, and may show 15",
-    "first": "words, and may have 6000",
+    "first": "words, and may have 6500",
 }
 PATH = [*DIVIDED, "code"]
 PARTS = f"""format: jb-book
@@ -250,7 +250,7 @@ def faulty(tmp_path_factory):
     """The summary of the build of a book with every fault."""
     sources = [*(source for source, _ in CELLS.values()), ERROR]
     book = write_book(tmp_path_factory.mktemp("faulty"), *sources)
-    write_notebook(book, *sources, title=f"# First\n\n{'a ' * 5200}")
+    write_notebook(book, *sources, title=f"# First\n\n{'a ' * 5800}")
     for name, (text, _) in DIVIDED.items():
         (book / "chapters" / f"{name}.md").write_text(f"# {name}\n\n{text}")
     write_notebook(book, LONG, LONG, LONG, name="code", title="# Code", setup=2)
