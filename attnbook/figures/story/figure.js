@@ -8,13 +8,12 @@ import { weightLines } from "../shared/lines.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
-import { drawnKeys } from "../shared/ribbons.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { drawTrained, newestData } from "../shared/trained.js";
 import { indexOfLargest, opened, write } from "../tokens/decoder.js";
 import TOKENS from "../tokens/messages.json" with { type: "json" };
 import TEXT from "./messages.json" with { type: "json" };
-import { changed, describe, isPossible, meanOf, placeOf, questionOf, wordsOf } from "./words.js";
+import { changed, describe, isPossible, meanOf, namedKeys, placeOf, questionOf, wordsOf } from "./words.js";
 
 const MOST_WORDS = 6; // of an answer
 const PER_WORD = 120; // ms
@@ -143,7 +142,9 @@ function aboutHeads(heads) {
   );
   /** @param {number[]} weights */
   const paint = (weights) => {
-    const { count, share } = drawnKeys(weights);
+    const named = namedKeys(weights);
+    const others = weights.filter((weight, key) => weight && !named.includes(key));
+    const [count, share] = [others.length, others.reduce((sum, weight) => sum + weight, 0)];
     const percent = Number((100 * share).toPrecision(2));
     put(leftOut, { text: count ? fill(TOKENS.left_out, { count, percent }) : "" });
   };
@@ -204,6 +205,7 @@ function parts(model, repaint) {
       answer.choose(chosen);
       answer.element.classList.toggle("stale", isStale);
       const weights = at < 0 || isStale ? [] : meanOf(seen.weights[at]);
+      const drawn = weights.length ? namedKeys(weights) : []; // with more, a line is lost among others
       const words = story.tokens();
       const tokens = [...words, ...answer.buttons.slice(0, count)];
       const keys = tokens.slice(0, words.length + Math.max(at, 0));
@@ -213,7 +215,7 @@ function parts(model, repaint) {
           from: weights.length ? answer.buttons[at] : undefined,
           keys,
           others: tokens.slice(keys.length),
-          weights: keys.map((_, key) => weights[key] ?? 0),
+          weights: keys.map((_, key) => (drawn.includes(key) ? weights[key] : 0)),
         },
         true,
       );

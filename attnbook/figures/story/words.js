@@ -42,12 +42,16 @@ export function placeOf({ moves, who, answer }, key) {
   return { part: key < words.length - answer.length ? "question" : "answer", number: 0, word };
 }
 
+/** The words that a sentence names, and lines lead to: the largest weights. @param {number[]} mean */
+export function namedKeys(mean) {
+  const order = mean.map((_, key) => key).sort((a, b) => mean[b] - mean[a]);
+  return order.slice(0, MOST_NAMED).filter((key, i) => !i || mean[key] >= LEAST_NAMED);
+}
+
 /** Which words the model looked at to write one word of its answer. @param {Seen} seen @param {number} at */
 export function describe(seen, at) {
   const mean = meanOf(seen.weights[at]);
-  const order = mean.map((_, key) => key).sort((a, b) => mean[b] - mean[a]);
-  const named = order.slice(0, MOST_NAMED).filter((key, i) => !i || mean[key] >= LEAST_NAMED);
-  const words = named.map((key) => {
+  const words = namedKeys(mean).map((key) => {
     const { part, number, word } = placeOf(seen, key);
     return fill(TEXT.looked_at[part], { word, number, percent: percent(mean[key]) });
   });

@@ -13,12 +13,25 @@ if TYPE_CHECKING:
 
 
 class Written(NamedTuple):
-    """An answer, and how it came about."""
+    """An answer, and how it came about.
 
-    words: list[str]  # of the text
+    Args:
+        words: the text.
+        answer: what was written.
+        chances: `(num_answer_words, num_symbols)`, of each symbol to be the answer's next.
+        weights: `(num_layers, num_heads, num_positions, num_positions)` of the text and the
+            answer but its end.
+
+    Example:
+        >>> from attnbook.figures.tokens.writing import write
+        >>> write("story", "anna goes to the park . where is anna ?", ".", most=6).answer
+        ['anna', 'is', 'in', 'the', 'park', '.']
+    """
+
+    words: list[str]
     answer: list[str]
-    chances: Tensor  # (answer, symbols): of each symbol to be the answer's next
-    weights: Tensor  # (layers, heads, positions, positions) of the text and the answer but its end
+    chances: Tensor
+    weights: Tensor
 
 
 def write(name: str, text: str, end: str, most: int, window: int | None = None) -> Written:

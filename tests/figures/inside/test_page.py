@@ -68,7 +68,7 @@ def test_the_gaussian_score_gives_torchs_answers_and_the_scaled_score_the_models
         near, scaled = figures.nth(1), figures.nth(2)
         expect(near.locator(".parts li").first).to_contain_text("score: not written yet.")
         ask(near)
-        expect(status(near)).to_contain_text("answers are the model’s own.", timeout=60_000)
+        expect(status(near)).to_contain_text("the model’s own.", timeout=60_000)
         with replace_stage(model := book_decoder(NAME).double(), "score", gaussian_score):
             given = answers(model, TEN)
         expected = [
@@ -77,7 +77,8 @@ def test_the_gaussian_score_gives_torchs_answers_and_the_scaled_score_the_models
         ]
         assert own_answers(near) == expected
         same = expected.count("✓ the same")
-        expect(status(near)).to_have_text(f"{same} of 10 answers are the model’s own.")
+        verb = "is" if same == 1 else "are"
+        expect(status(near)).to_have_text(f"{same} of 10 answers {verb} the model’s own.")
         store(tab, "scaled-score-by-hand", SCALED)
         ask(scaled)
         expect(status(scaled)).to_have_text("All 10 answers are the model’s own.", timeout=60_000)
@@ -108,7 +109,7 @@ def test_it_fits_its_column_and_axe_finds_nothing(browser, over_http, save_pictu
     with open_in_book(browser, over_http) as (tab, figures, _):
         figure = figures.nth(1)
         ask(figure)
-        expect(status(figure)).to_contain_text("answers are the model’s own.", timeout=60_000)
+        expect(status(figure)).to_contain_text("the model’s own.", timeout=60_000)
         for width, scheme in JUDGED:
             change_view(tab, width, scheme)
             save_picture(figure, f"inside-{width}-{scheme}")
