@@ -120,6 +120,8 @@ TARGET = using("""(index, by) => {
         ? all(figure, '.cm-content, textarea')[0] : all(figure, '.run')[0];
     if (kind(figure) === 'recognize')
         return all(figure, by === 'key' ? 'textarea' : 'button').at(-1);
+    // A native list opens in one engine and changes in another.
+    if (kind(figure) === 'story') return all(figure, 'button').at(by === 'key' ? 0 : -1);
     const slider = sliders(figure).find(each => each.checkVisibility()); // not that for phones
     if (slider) return slider;
     const choices = options(figure), others = all(figure, 'input, select, button');

@@ -22,6 +22,12 @@ E, TWO_PI = math.e, 2 * math.pi
 
 # Numbers that are worked out in the text, each with its computation.
 COMPUTED = {
+    "attention-from-nothing": {
+        "2.5": (2**2 + 1**2) / 2,
+        "4.5": 3**2 / 2,
+        "0.135": E**-2,
+        "2.135": 2 + E**-2,
+    },
     "attention-pooling": {"3.2": 0.32 * 10, "12.8": 0.64 * 20, "2.8": 0.04 * 70},
     "bahdanau-attention": {"7.6": 10 * math.tanh(1), "9.9": 10 * math.tanh(2.5)},
     "heads-that-copy": {"20.1": E**3, "26.1": E**3 + 6},

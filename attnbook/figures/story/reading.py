@@ -15,7 +15,7 @@ from attnbook.models.transformer.stories import ANSWER_LENGTH, Story
 
 TEXT = Messages(__file__)
 MOVE_WORDS = 6  # of a sentence, with its full stop
-EXACT = 12  # digits: fewer could round a percentage to another one than the page's
+EXACT = 7  # digits: fewer could round a percentage to another one than the page's
 NAMED, LEAST = 3, 0.03  # words that a sentence names, and the least weight of all but the first
 
 

@@ -23,6 +23,8 @@ HANDLER = re.compile(r'<[^<>]* on[a-z]+="([^"]*)"')
 STATE = re.compile(r"<script class=\"attnbook-state\"[^>]*>(.*?)</script>", re.DOTALL)
 # All kinds of figures are on these; the inline scripts of all pages are compared with the policy.
 SHOWN = [
+    "welcome",
+    "where-attention-comes-in",
     "attention-pooling",
     "bahdanau-attention",
     "bug-clinic",
