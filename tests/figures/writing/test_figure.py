@@ -61,7 +61,7 @@ def test_its_text_has_the_answer_the_likeliest_words_and_the_shares(attention, w
     assert text[1] == f"{STORY} → {' '.join(expected.answer)}"
     for line, word, row in zip(text[2:], expected.answer, expected.chances, strict=False):
         assert f"→ {word} {100 * row.max():.0f} %, " in line
-    assert text[-2].endswith("13 % right as it is, 17 % if trained with this attention")
+    assert text[-2].endswith("13 % right as it is, 17 % if trained so")
     assert figure.shown["answer"] == figure.written.answer == expected.answer
 
 

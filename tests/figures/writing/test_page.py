@@ -81,7 +81,5 @@ def test_the_shares_of_right_answers_are_next_to_their_choices_and_in_their_name
     for row, name, percent in zip(rows.all(), NAMES, shares, strict=True):
         assert row.locator(".share").all_inner_texts() == percent
         spoken = f"attention to {name}: {percent[0]} right as it is, {percent[1]} if"
-        expect(row.get_by_role("radio")).to_have_accessible_name(
-            f"{spoken} trained with this attention"
-        )
+        expect(row.get_by_role("radio")).to_have_accessible_name(f"{spoken} trained so")
     assert show().figure.locator(".share").count() == 0
