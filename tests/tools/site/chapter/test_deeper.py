@@ -119,7 +119,7 @@ def test_no_reader_can_miss_the_divider(browser, pages, script):
                 assert tab.evaluate("document.body.scrollWidth") <= width
         assert record.complaints + record.failures == []
         link.click()
-        expect(tab).to_have_title(re.compile("^Last"))
+        expect(tab).to_have_title(re.compile("^Last"), timeout=30_000)
 
 
 STATES = "[...document.querySelectorAll('.attnbook-section')].map((each) => each.open)"
