@@ -54,10 +54,7 @@ class Vocabulary:
         Raises:
             TypeError, ValueError: `texts` holds something else than strings, or no character.
         """
-        texts = check_list("texts", texts, "strings") if not isinstance(texts, str) else [texts]
-        for text in texts:
-            check_kind("text", text, str)
-        return cls("".join({character for text in texts for character in text}))
+        return cls("".join(_check_strings(texts)))
 
     def __len__(self) -> int:
         return SPECIAL + len(self.symbols)
@@ -151,10 +148,7 @@ class WordVocabulary(Vocabulary):
         Raises:
             TypeError, ValueError: `texts` holds something else than strings, or no word.
         """
-        texts = check_list("texts", texts, "strings") if not isinstance(texts, str) else [texts]
-        for text in texts:
-            check_kind("text", text, str)
-        return cls(word for text in texts for word in text.split())
+        return cls(word for text in _check_strings(texts) for word in text.split())
 
     def __repr__(self) -> str:
         return f"WordVocabulary({self.symbols!r})"
@@ -166,6 +160,13 @@ class WordVocabulary(Vocabulary):
     def join(self, symbols: Iterable[str]) -> str:
         """Join words to a text, with a space between them."""
         return " ".join(symbols)
+
+
+def _check_strings(texts: Iterable[str]) -> list[str]:
+    texts = check_list("texts", texts, "strings") if not isinstance(texts, str) else [texts]
+    for text in texts:
+        check_kind("text", text, str)
+    return texts
 
 
 def check_text(text: str, vocabulary: Vocabulary | None = None) -> None:

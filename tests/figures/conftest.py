@@ -70,6 +70,12 @@ def stage(open_figures):
         yield go
 
 
+@pytest.fixture(scope="module")
+def over_http(pages, serve):
+    """The page "tasks" of the module's book, from a server."""
+    return f"{serve(pages.html)}tasks.html"
+
+
 @pytest.fixture(scope="module", params=["http", "file"])
 def address(request, pages, serve):
     """The address of a small book, `pages` of the test module, on a server and in a folder."""

@@ -17,12 +17,20 @@ import torch
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.decoder import Decoder
 from attnbook.models.transformer.removal import Head
-from attnbook.models.transformer.stories import PLACES, Story, answers, share_right, window_of
+from attnbook.models.transformer.stories import (
+    PLACES,
+    SENTENCE_LENGTH,
+    Story,
+    answers,
+    share_right,
+    window_of,
+)
 from tools.models.stories import MOST, finding_heads, unseen_stories
 
 SEEDS = ("story", "story-1", "story-2")
 CHANGED = {"story-without-attention": 0, "story-near-words": 2}
 RIGHT, CAUSAL = 0.995, 0.95  # the targets
+PLACE = SENTENCE_LENGTH - 2  # where a sentence has its place
 
 
 class Lines(NamedTuple):
@@ -48,7 +56,7 @@ def before_place(story: Story) -> str:
 def place_position(story: Story) -> int:
     """The position of the place that is the answer."""
     last = max(i for i, (who, _) in enumerate(story.moves) if who == story.who)
-    return 6 * last + 4
+    return SENTENCE_LENGTH * last + PLACE
 
 
 def change(story: Story, sentence: int, rng: random.Random) -> Story:
@@ -69,7 +77,8 @@ def lines_are_causal(model: Decoder, stories: Sequence[Story], heads: Sequence[H
     given = answers(model, stories)
     for story, reading in zip(stories, model.follow(map(before_place, stories)), strict=True):
         weights = torch.stack([reading.weights[layer, head, -1] for layer, head in heads]).mean(0)
-        thickest = int(weights[4 : 6 * len(story.moves) : 6].argmax())
+        places = slice(PLACE, SENTENCE_LENGTH * len(story.moves), SENTENCE_LENGTH)
+        thickest = int(weights[places].argmax())
         others = [i for i in range(len(story.moves)) if i != thickest]
         at_thickest.append(change(story, thickest, rng))
         elsewhere.append(change(story, rng.choice(others), rng))

@@ -9,8 +9,8 @@ the other words.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,9 +28,11 @@ from attnbook.models.transformer.stories import (
     Story,
     answer,
     ask,
+    changing_calls,
     draw_moves,
     make_stories,
     share_right,
+    tell,
     window_of,
 )
 from attnbook.models.vocabulary import WordVocabulary
@@ -70,7 +72,7 @@ def make_rows(vocabulary: WordVocabulary, rng: random.Random, sentences: int, si
     tokens, weights = [], []
     for _ in range(size):
         moves = draw_moves(rng, sentences, distinct=sentences == FEWEST)
-        words = [word for who, place in moves for word in (who, *"goes to the".split(), place, ".")]
+        words = [word for move in moves for word in tell(*move).split()]
         counts = [0.0] * len(words)
         at = dict(moves)  # the latest place counts
         for _ in range(1 if sentences == FEWEST else QUESTIONS):
@@ -85,19 +87,9 @@ def make_rows(vocabulary: WordVocabulary, rng: random.Random, sentences: int, si
     return Rows(rows[:, :-1], rows[:, 1:], counted[:, 1:])
 
 
-@contextmanager
-def seeing_later_words(model: Decoder) -> Iterator[None]:
+def seeing_later_words(model: Decoder) -> AbstractContextManager[None]:
     """Forget the causal mask, as long as the model reads a whole text."""
-
-    def forget(_attention: nn.Module, given: tuple[Tensor, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401 - torch's own type of a hook
-        return given, {**options, "causal": False}
-
-    hooks = [each.register_forward_pre_hook(forget, with_kwargs=True) for each in model.attentions]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
+    return changing_calls(model, lambda _positions, _mask: {"causal": False})
 
 
 class StoryRecipe(NamedTuple):

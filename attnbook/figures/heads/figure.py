@@ -16,7 +16,7 @@ from attnbook.figures.heads.reading import (
 )
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.tokens.figure import SHEETS, TokenFigure
-from attnbook.figures.tokens.packing import decoder_of, pack_model, steps_of
+from attnbook.figures.tokens.packing import check_symbols, decoder_of, pack_model, steps_of
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class HeadsFigure(TokenFigure):
 
     Raises:
         TypeError: `text` is no string.
-        ValueError: there is no such decoder, step or head; the decoder has a norm or a
-            feed-forward; the text is empty, too long, or has a token that it does not know.
+        ValueError: there is no such decoder, step or head; the decoder reads words; the text is
+            empty, too long, or has a token that it does not know.
         traitlets.TraitError: the same, of a trait that is set later.
 
     Example:
@@ -125,6 +125,7 @@ class HeadsFigure(TokenFigure):
         action: str = "",
         caption: str = "",
     ) -> None:
+        check_symbols(name, "characters")
         steps = steps_of(name)
         chosen = {
             "text": text,

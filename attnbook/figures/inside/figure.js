@@ -98,7 +98,7 @@ function interactiveParts(model, cells) {
     };
     let count = 0;
     for (const [i, { text, answer }] of stories.entries()) {
-      const words = await answerWith(decoder, text.split(" "), model.get("end"), model.get("most"), attend);
+      const words = await answerWith(decoder, text.split(" "), attend);
       if (words.includes("")) throw new Refusal(TEXT.too_large);
       const isSame = words.join(" ") === answer;
       put(cells[i], { text: isSame ? TEXT.same : fill(TEXT.other, { answer: words.join(" ") }) });

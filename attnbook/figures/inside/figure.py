@@ -52,8 +52,6 @@ class InsideFigure(Figure):
 
     name = traitlets.Unicode().tag(sync=True)
     stories: traitlets.List[dict[str, str]] = traitlets.List().tag(sync=True)
-    end = traitlets.Unicode(".").tag(sync=True)
-    most = traitlets.Int().tag(sync=True)  # words of an answer
     parts: traitlets.List[Any] = traitlets.List().tag(sync=True)
     attention: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     # Scripts that the page loads when they are needed.
@@ -68,7 +66,7 @@ class InsideFigure(Figure):
         action: str = "",
         caption: str = "",
     ) -> None:
-        from attnbook.models.transformer.stories import ANSWER_LENGTH, ask  # noqa: PLC0415
+        from attnbook.models.transformer.stories import ask  # noqa: PLC0415
 
         check_count("stories", len(stories), MOST)
         if score not in SCORES:
@@ -80,11 +78,10 @@ class InsideFigure(Figure):
                 {
                     "text": story.text,
                     "question": ask(story.who),
-                    "answer": " ".join(write(name, story.text, ".", ANSWER_LENGTH).answer),
+                    "answer": " ".join(write(name, story.text).answer),
                 }
                 for story in stories
             ],
-            most=ANSWER_LENGTH,
             parts=parts_of([score, *STAGES[1:]]),
             attention={"task": TASK, "code": part_of(TASK)["code"]},
             late=["python", name],

@@ -1,7 +1,7 @@
 // The story model with the reader's function in place of its attention, in every head of every layer.
 /** @import { HeadVectors, Snapshot } from "../tokens/types" */
 /** @import { Attend } from "./types" */
-import { chancesAfter, embedded, finished, indexOfLargest, projected } from "../tokens/decoder.js";
+import { chancesAfter, END, embedded, finished, indexOfLargest, MOST_WORDS, projected } from "../tokens/decoder.js";
 
 /** The calls of all heads for the query at a position. @param {HeadVectors[][]} known of each position, for each head @param {number} position */
 function callsAt(known, position) {
@@ -14,10 +14,10 @@ function callsAt(known, position) {
 /**
  * Continue a text as `write` of decoder.js does. Vectors of earlier words stay from word to word, and the last layer is
  * computed only where a word is predicted.
- * @param {Snapshot} model @param {string[]} text @param {string} end @param {number} most @param {Attend} attend
+ * @param {Snapshot} model @param {string[]} text @param {Attend} attend
  * @returns {Promise<string[]>} the answer; its last word is empty if the model's numbers are no longer finite
  */
-export async function answerWith(model, text, end, most, attend) {
+export async function answerWith(model, text, attend) {
   /** Of each layer: for each position read so far, the vectors of each head. @type {HeadVectors[][][]} */
   const known = Array.from({ length: model.num_layers }, () => []);
   /** @type {string[]} */
@@ -39,6 +39,6 @@ export async function answerWith(model, text, end, most, attend) {
     }
     const chances = chancesAfter(model, stream[0]);
     answer.push(model.symbols[indexOfLargest(chances)] ?? "");
-    if (answer.length === most || ["", end].includes(answer[answer.length - 1])) return answer;
+    if (answer.length === MOST_WORDS || ["", END].includes(answer[answer.length - 1])) return answer;
   }
 }

@@ -11,8 +11,6 @@ export type Attend = (
 export interface Traits extends FigureTraits {
   name: string;
   stories: Story[];
-  end: string;
-  most: number;
   /** The stages that the reader's attention may call. */
   parts: Part[];
   /** The attention that joins them, as the book writes it, and its task. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -118,6 +119,11 @@ def decimals(number: float) -> str:
     if number == 0:
         return "0"
     return f"{number:.3f}" if 5e-4 <= abs(number) < 1e5 else f"{number:.1e}"
+
+
+def percent(share: float) -> int:
+    """A share in percent, rounded as the page does: a half goes up."""
+    return math.floor(100 * share + 0.5)
 
 
 def inline(text: str) -> str:

@@ -49,7 +49,8 @@ class TrainedFigure(Figure):
             self.weights = self._packed()
 
 
-def in_base64(arrays: Iterable[Tensor]) -> str:
-    """The numbers of arrays, one after the other: float32, little endian, as base64."""
-    flat = torch.cat([array.detach().cpu().float().flatten() for array in arrays])
-    return base64.b64encode(flat.numpy().astype("<f4").tobytes()).decode("ascii")
+def in_base64(arrays: Iterable[Tensor], dtype: str) -> str:
+    """The numbers of arrays, one after the other: float32 or float16, little endian, as base64."""
+    flat = torch.cat([array.detach().cpu().double().flatten() for array in arrays]).numpy()
+    little = flat.astype("<f4" if dtype == "float32" else "<f2")
+    return base64.b64encode(little.tobytes()).decode("ascii")

@@ -2,7 +2,7 @@
 /** @import { Model, RenderContext, Row } from "../shared/types" */
 /** @import { HeadAt, Opened, Snapshot } from "../tokens/types" */
 /** @import { Move, Seen, Traits } from "./types" */
-import { joinWithAnd, selectBox, walkAlong } from "../shared/controls.js";
+import { inShortPercent, joinWithAnd, selectBox, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { weightLines } from "../shared/lines.js";
 import { fill } from "../shared/messages.js";
@@ -10,18 +10,17 @@ import { setterOf } from "../shared/mount.js";
 import { readout } from "../shared/pointing.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { drawTrained, newestData } from "../shared/trained.js";
-import { indexOfLargest, opened, write } from "../tokens/decoder.js";
+import { indexOfLargest, MOST_WORDS, opened, write } from "../tokens/decoder.js";
 import TOKENS from "../tokens/messages.json" with { type: "json" };
 import TEXT from "./messages.json" with { type: "json" };
 import { changed, describe, isPossible, meanOf, namedKeys, placeOf, questionOf, wordsOf } from "./words.js";
 
-const MOST_WORDS = 6; // of an answer
 const PER_WORD = 120; // ms
 
 /** The model's answer. @param {Snapshot} model @param {Move[]} moves @param {string} who @param {HeadAt[]} heads @returns {Seen} */
 export function answerTo(model, moves, who, heads) {
   const text = [...moves.flatMap(wordsOf), ...questionOf(who)];
-  const { answer, reading } = write(model, text, ".", MOST_WORDS);
+  const { answer, reading } = write(model, text);
   const positions = answer.map((_, k) => text.length - 1 + k); // at which each word was written
   return {
     moves,
@@ -145,8 +144,7 @@ function aboutHeads(heads) {
     const named = namedKeys(weights);
     const others = weights.filter((weight, key) => weight && !named.includes(key));
     const [count, share] = [others.length, others.reduce((sum, weight) => sum + weight, 0)];
-    const percent = Number((100 * share).toPrecision(2));
-    put(leftOut, { text: count ? fill(TOKENS.left_out, { count, percent }) : "" });
+    put(leftOut, { text: count ? fill(TOKENS.left_out, { count, percent: inShortPercent(share) }) : "" });
   };
   return { element, paint };
 }

@@ -7,15 +7,22 @@ from typing import Any
 
 import traitlets
 
-from attnbook.checks import check_whole_number, describe_value
+from attnbook.checks import check_whole_number
 from attnbook.figures.shared.base import check_count, module, stylesheet
 from attnbook.figures.shared.trained import TrainedFigure
 from attnbook.figures.story.reading import compute_stored, describe, sentences_of
 from attnbook.figures.tokens.figure import SHEETS
 from attnbook.figures.tokens.packing import pack_model
 from attnbook.messages import Messages
-from attnbook.models.checks import check_list, is_pair
-from attnbook.models.transformer.stories import ANSWER_LENGTH, NAMES, PLACES, Move, Story
+from attnbook.models.transformer.stories import (
+    ANSWER_LENGTH,
+    NAMES,
+    PLACES,
+    Move,
+    Story,
+    check_moves,
+    check_who,
+)
 
 TEXT = Messages(__file__)
 MOST = 8  # sentences: the longest story of the model's training
@@ -71,8 +78,8 @@ class StoryFigure(TrainedFigure):
         action: str = "",
         caption: str = "",
     ) -> None:
-        heads = finding_heads(name)
-        check_moves(moves)
+        heads = drawn_heads(name)
+        _check_length(moves)
         check_who(moves, who)
         check_word(word)
         super().__init__(
@@ -107,7 +114,7 @@ class StoryFigure(TrainedFigure):
 
     def _refuse(self, trait: str, value: Any) -> None:  # noqa: ANN401 - any trait's
         if trait == "moves":
-            check_moves(value)
+            _check_length(value)
             check_who(value, self.who)
         elif trait == "who":
             check_who(self.moves, value)
@@ -129,7 +136,7 @@ class StoryFigure(TrainedFigure):
         yield describe(self.story, self.shown, self.word)
 
 
-def finding_heads(name: str) -> list[list[int]]:
+def drawn_heads(name: str) -> list[list[int]]:
     """The heads whose weights are drawn: the model's checkpoint names them.
 
     Raises:
@@ -149,39 +156,10 @@ def finding_heads(name: str) -> list[list[int]]:
     return heads
 
 
-def check_moves(moves: Sequence[Move]) -> None:
-    """Refuse a story that the grammar never tells."""
-    at = dict[str, str]()
-    moves = check_list("moves", moves, "pairs")
+def _check_length(moves: Sequence[Move]) -> None:
+    """Refuse a story that the grammar never tells, or that is too long to be seen."""
+    check_moves(moves)
     check_count("sentences", len(moves), MOST)
-    for index, move in enumerate(moves):
-        if not (is_pair(move) and all(isinstance(word, str) for word in move)):
-            raise TypeError(
-                f"moves must be pairs of a name and a place, got {describe_value(move)} "
-                f"at index {index}"
-            )
-        for word, known in zip(move, (NAMES, PLACES), strict=True):
-            if word not in known:
-                what = "names" if known is NAMES else "places"
-                raise ValueError(
-                    f"moves must have {what} of {', '.join(known)}, got {word!r} at index {index}"
-                )
-        who, place = move
-        if at.get(who) == place:
-            raise ValueError(
-                f"moves must not lead to where somebody is, got {who!r} in the {place} again "
-                f"at index {index}"
-            )
-        at[who] = place
-
-
-def check_who(moves: Sequence[Sequence[str]], who: str) -> None:
-    """Refuse a person who is not in the story."""
-    people = [name for name in NAMES if any(move[0] == name for move in moves)]
-    if who not in people:
-        raise ValueError(
-            f"who must be in the story, one of {', '.join(people)}, got {describe_value(who)}"
-        )
 
 
 def check_word(word: int) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from attnbook.figures.shared.base import SHARED
+from attnbook.figures.shared.base import SHARED, percent
 from attnbook.figures.tokens.figure import round_all
 from attnbook.figures.tokens.writing import write
 from attnbook.messages import Messages
-from attnbook.models.transformer.stories import ANSWER_LENGTH, Story
+from attnbook.models.transformer.stories import SENTENCE_LENGTH, Story
 
 TEXT = Messages(__file__)
-MOVE_WORDS = 6  # of a sentence, with its full stop
 EXACT = 7  # digits: fewer could round a percentage to another one than the page's
 NAMED, LEAST = 3, 0.03  # words that a sentence names, and the least weight of all but the first
 
@@ -22,7 +20,7 @@ NAMED, LEAST = 3, 0.03  # words that a sentence names, and the least weight of a
 def sentences_of(story: Story) -> list[list[str]]:
     """The words of each sentence, and then of the question."""
     words = story.text.split()
-    starts = [*range(0, len(story.moves) * MOVE_WORDS + 1, MOVE_WORDS), len(words)]
+    starts = [*range(0, len(story.moves) * SENTENCE_LENGTH + 1, SENTENCE_LENGTH), len(words)]
     return [words[start:end] for start, end in pairwise(starts)]
 
 
@@ -32,7 +30,7 @@ def compute_stored(name: str, heads: Sequence[Sequence[int]], story: Story) -> d
     `weights` has a list for each word of the answer: those of each head at the position that
     wrote it.
     """
-    written = write(name, story.text, ".", ANSWER_LENGTH)
+    written = write(name, story.text)
     count = len(written.words)
     return {
         "moves": [[*move] for move in story.moves],
@@ -64,13 +62,8 @@ def describe(story: Story, shown: dict[str, Any], word: int) -> str:
 
 
 def _name_word(story: Story, answer: Sequence[str], key: int, weight: float) -> str:
-    words, sentence = [*story.text.split(), *answer], key // MOVE_WORDS
+    words, sentence = [*story.text.split(), *answer], key // SENTENCE_LENGTH
     in_story, in_question = sentence < len(story.moves), key < len(words) - len(answer)
     part = "sentence" if in_story else "question" if in_question else "answer"
     fields = {"word": words[key], "number": sentence + 1, "percent": percent(weight)}
     return TEXT.group("looked_at")[part].format(**fields)
-
-
-def percent(share: float) -> int:
-    """A share in percent, rounded as the page does."""
-    return math.floor(100 * share + 0.5)

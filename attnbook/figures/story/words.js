@@ -1,6 +1,6 @@
 // A story's words, what may be chosen in it, and where the model looked: pure functions.
 /** @import { Move, Seen } from "./types" */
-import { joinWithAnd } from "../shared/controls.js";
+import { inPercent, joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
 import TEXT from "./messages.json" with { type: "json" };
 
@@ -31,9 +31,6 @@ export const changed = (moves, sentence, part, word) =>
 /** The mean of rows of numbers. @param {number[][]} rows */
 export const meanOf = (rows) => rows[0].map((_, i) => rows.reduce((sum, row) => sum + row[i], 0) / rows.length);
 
-/** @param {number} share */
-const percent = (share) => Math.floor(100 * share + 0.5);
-
 /** Where a word is: in which sentence, or in the question or the answer. @param {Seen} seen @param {number} key @returns {{part: "sentence" | "question" | "answer", number: number, word: string}} */
 export function placeOf({ moves, who, answer }, key) {
   const words = [...moves.flatMap(wordsOf), ...questionOf(who), ...answer];
@@ -53,8 +50,8 @@ export function describe(seen, at) {
   const mean = meanOf(seen.weights[at]);
   const words = namedKeys(mean).map((key) => {
     const { part, number, word } = placeOf(seen, key);
-    return fill(TEXT.looked_at[part], { word, number, percent: percent(mean[key]) });
+    return fill(TEXT.looked_at[part], { word, number, percent: inPercent(mean[key]) });
   });
-  const sure = percent(seen.chances[at]);
+  const sure = inPercent(seen.chances[at]);
   return fill(TEXT.looked, { word: seen.answer[at], percent: sure, words: joinWithAnd(words) });
 }

@@ -5,13 +5,13 @@ import { maskedSoftmax, pool } from "../shared/attention.js";
 import { sinusoidal } from "../shared/position.js";
 import { plus, times, unpacked } from "../shared/weights.js";
 
+export const [END, MOST_WORDS] = [".", 6]; // of an answer, as in attnbook/models/transformer/stories.py
 const EPSILON = 1e-6; // of RMSNorm, as in attnbook/models/transformer/block.py
 
 /** The weights of one snapshot. @param {PackedModel} packed @param {number} index @returns {Snapshot} */
 function snapshotOf(packed, index) {
-  const { symbols, num_hiddens, num_heads, num_layers, positions, rotary_base, dtype } = packed;
-  const arrays = unpacked(packed.arrays, packed.data[index], dtype);
-  return { symbols, num_hiddens, num_heads, num_layers, positions, rotary_base, arrays };
+  const { arrays, data, dtype, ...sizes } = packed;
+  return { ...sizes, arrays: unpacked(arrays, data[index], dtype) };
 }
 
 /** All snapshots of a model: the last one is decoded now, each other one when it is needed. @param {PackedModel} packed @returns {Opened} */
@@ -147,19 +147,18 @@ export function follow(model, text, { removed = [], window = Infinity } = {}) {
 }
 
 /**
- * Continue a text with the likeliest symbol each time, up to an end or a number of symbols.
- * @param {Snapshot} model @param {string[]} text @param {string} end @param {number} most
- * @param {Options} options as for `follow`
+ * Continue a text with the likeliest word each time, up to a full stop or to as many as an answer has.
+ * @param {Snapshot} model @param {string[]} text @param {Options} options as for `follow`
  * @returns {Written}
  */
-export function write(model, text, end, most, options = {}) {
+export function write(model, text, options = {}) {
   /** @type {string[]} */
   const answer = [];
   let reading = follow(model, text, options);
   for (;;) {
     const chances = reading.chances[reading.chances.length - 1];
     answer.push(model.symbols[indexOfLargest(chances)]);
-    if (answer.length === most || answer[answer.length - 1] === end) break;
+    if (answer.length === MOST_WORDS || answer[answer.length - 1] === END) break;
     reading = follow(model, [...text, ...answer], options);
   }
   return { answer, reading };

@@ -47,9 +47,9 @@ def shapes_of(parts: Iterable[tuple[str, Tensor]]) -> list[list[Any]]:
     return [[name, [*array.shape]] for name, array in parts]
 
 
-def pack(parts: Iterable[tuple[str, Tensor]]) -> str:
+def pack(parts: Iterable[tuple[str, Tensor]], dtype: str = "float32") -> str:
     """The numbers of arrays, as a page reads them."""
-    return in_base64(array for _, array in parts)
+    return in_base64((array for _, array in parts), dtype)
 
 
 def round_all(numbers: Sequence[float], digits: int = DIGITS) -> list[float]:

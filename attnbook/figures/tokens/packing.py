@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from attnbook.figures.tokens.figure import check_parts, pack, shapes_of
 from attnbook.models.vocabulary import SPECIAL
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from attnbook.models.transformer.decoder import Decoder
 
@@ -22,7 +21,7 @@ READABLE: dict[str | None, dict[str, Any]] = {
     "sinusoidal": {"norm": None, "feed_forward": None},
     "rotary": {"norm": "rms", "feed_forward": "swiglu"},
 }
-PARTS = ("W_q", "W_k", "W_v", "W_o")
+TOKENS = ("embedding", "output")  # which have a row for each token
 
 
 def steps_of(name: str) -> list[int]:
@@ -51,6 +50,17 @@ def decoder_of(name: str, step: int | None = None) -> Decoder:
     return decoder.double()
 
 
+def check_symbols(name: str, kind: str) -> None:
+    """Refuse a decoder whose tokens a figure would split or join in the wrong way.
+
+    Raises:
+        ValueError: its tokens are not of this kind, "characters" or "words".
+    """
+    has = decoder_of(name).vocabulary.kind
+    if has != kind:
+        raise ValueError(f"name must be a decoder of {kind}, got {name!r}, a decoder of {has}")
+
+
 @cache
 def pack_model(name: str) -> dict[str, Any]:
     """All snapshots of one of the book's decoders, as JSON can hold them.
@@ -65,7 +75,8 @@ def pack_model(name: str) -> dict[str, Any]:
     steps = steps_of(name)
     decoders = [decoder_of(name, step) for step in steps]
     first = decoders[0]
-    halves = all(_is_half(part) for decoder in decoders for _, part in arrays(decoder))
+    parts = [part for decoder in decoders for _, part in arrays(decoder)]
+    dtype = "float16" if all(map(_is_half, parts)) else "float32"
     return {
         "name": name,
         "symbols": first.vocabulary.symbols,
@@ -75,22 +86,14 @@ def pack_model(name: str) -> dict[str, Any]:
         "positions": first.config.positions,
         "rotary_base": first.config.rotary_base,
         "steps": steps,
-        "dtype": "float16" if halves else "float32",
+        "dtype": dtype,
         "arrays": shapes_of(arrays(first)),
-        "data": [
-            _in_halves(arrays(decoder)) if halves else pack(arrays(decoder)) for decoder in decoders
-        ],
+        "data": [pack(arrays(decoder), dtype) for decoder in decoders],
     }
 
 
 def _is_half(part: Tensor) -> bool:
     return torch.equal(part.half().to(part.dtype), part)
-
-
-def _in_halves(parts: Iterator[tuple[str, Tensor]]) -> str:
-    """The numbers of arrays, one after the other: float16, little endian, as base64."""
-    flat = torch.cat([part.detach().cpu().half().flatten() for _, part in parts])
-    return base64.b64encode(flat.numpy().astype("<f2").tobytes()).decode("ascii")
 
 
 def check_readable(decoder: Decoder) -> None:
@@ -105,26 +108,7 @@ def check_readable(decoder: Decoder) -> None:
 
 
 def arrays(decoder: Decoder) -> Iterator[tuple[str, Tensor]]:
-    """The weights that the page needs, by their names there."""
-    yield "embedding", decoder.embedding.weight[SPECIAL:]
-    for layer, block in enumerate(decoder.blocks):
-        yield from _of("attention_norm", layer, block)
-        for part in PARTS:
-            yield from _of(part, layer, block, of="attention")
-        yield from _of("feed_forward_norm", layer, block)
-        for part in ("gate", "inner", "outer"):
-            yield from _of(f"feed_forward.{part}", layer, block)
-    yield from _of("norm", None, decoder)
-    yield "output", decoder.output.weight[SPECIAL:]
-
-
-def _of(
-    name: str, layer: int | None, module: nn.Module, of: str = ""
-) -> Iterator[tuple[str, Tensor]]:
-    """The weight of a part, if there is one."""
-    part: Any = getattr(module, of) if of else module
-    for step in name.split("."):
-        part = getattr(part, step, None)
-    weight = getattr(part, "weight", None)
-    if weight is not None:
-        yield (name if layer is None else f"{layer}.{name}"), weight
+    """The weights that the page needs, by their names there, such as "0.W_q" in the first layer."""
+    for name, weight in decoder.state_dict().items():
+        short = name.removeprefix("blocks.").removesuffix(".weight").replace("attention.W", "W")
+        yield short, weight[SPECIAL:] if short in TOKENS else weight

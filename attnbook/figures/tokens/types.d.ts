@@ -1,5 +1,5 @@
 // Types of rows of tokens, and of the adapter that each model has; nothing here reaches a page.
-import type { FigureTraits, Model, TrainedTraits } from "../shared/types";
+import type { FigureTraits, Model, PackedModel, TrainedTraits } from "../shared/types";
 
 /** A head, by its layer and its number there, both from 0. */
 export type HeadAt = [layer: number, head: number];
@@ -11,13 +11,7 @@ export interface Head {
 }
 
 /** One snapshot of a decoder: its weights by name, rows one after the other. */
-export interface Snapshot {
-  symbols: string[];
-  num_hiddens: number;
-  num_heads: number;
-  num_layers: number;
-  positions: "sinusoidal" | "rotary";
-  rotary_base: number;
+export interface Snapshot extends Omit<PackedModel, "name" | "dtype" | "steps" | "arrays" | "data"> {
   arrays: Record<string, Float32Array>;
 }
 

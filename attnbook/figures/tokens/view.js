@@ -2,7 +2,7 @@
 /** @import { Attention, Token, TokenOptions } from "./types" */
 /** @import { Row } from "../shared/types" */
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
-import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
+import { decimals, inShortPercent, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { listNumbers, MOST_ANNOUNCED } from "../shared/key_axis.js";
@@ -28,15 +28,12 @@ export function peakOf(weights) {
 /** A token that a sentence names. @param {string} token */
 export const quoted = (token) => fill(SHARED.quoted, { text: visible(token) });
 
-/** A share in percent, with two digits. @param {number} share */
-const percent = (share) => String(Number((100 * share).toPrecision(2)));
-
 /** The keys with most weight, for a sentence. @param {number[]} weights @param {string[]} source */
 export function attendedTo(weights, source) {
   const order = weights.map((_, key) => key).sort((a, b) => weights[b] - weights[a]);
   const named = order.slice(0, NAMED_KEYS).filter((key, i) => !i || weights[key] >= NAMED_FROM);
   const shareOf = (/** @type {number} */ key) =>
-    fill(TOKENS.share, { token: quoted(source[key]), position: key, percent: percent(weights[key]) });
+    fill(TOKENS.share, { token: quoted(source[key]), position: key, percent: inShortPercent(weights[key]) });
   return joinWithAnd(named.map(shareOf));
 }
 
@@ -137,7 +134,7 @@ function tokenStage({ names, most, legend = TOKENS.legend, about = [], note = ""
     const isAbove = now.target?.some(({ above }) => above);
     put(aboveName, { text: isAbove ? fill(TOKENS.above_row, { name: names.above ?? "" }) : "" });
     const thin = drawnKeys(weights);
-    const leftOut = thin.count ? fill(TOKENS.left_out, { count: thin.count, percent: percent(thin.share) }) : "";
+    const leftOut = thin.count ? fill(TOKENS.left_out, { count: thin.count, percent: inShortPercent(thin.share) }) : "";
     const order = isRightToLeft(now.source.map(({ text }) => text)) ? SHARED.right_to_left : "";
     put(below, { text: [note, order, leftOut].filter(Boolean).join(" ") });
     return areOther[0];

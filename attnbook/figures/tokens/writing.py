@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from attnbook.figures.tokens.packing import decoder_of
-from attnbook.models.transformer.stories import window_of
+from attnbook.models.transformer.stories import ANSWER_LENGTH, window_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ class Written(NamedTuple):
 
     Example:
         >>> from attnbook.figures.tokens.writing import write
-        >>> write("story", "anna goes to the park . where is anna ?", ".", most=6).answer
+        >>> write("story", "anna goes to the park . where is anna ?").answer
         ['anna', 'is', 'in', 'the', 'park', '.']
     """
 
@@ -34,25 +34,22 @@ class Written(NamedTuple):
     weights: Tensor
 
 
-def write(name: str, text: str, end: str, most: int, window: int | None = None) -> Written:
-    """Continue a text with the likeliest symbol each time, up to an end or a number of symbols.
+def write(name: str, text: str, window: int | None = None) -> Written:
+    """Let one of the book's story models answer: the likeliest word each time, to the full stop.
 
     Args:
-        name: one of the book's decoders.
+        name: of the model.
         text: what it reads.
-        end: the symbol that ends the answer.
-        most: symbols of an answer, at most.
         window: how many positions each one attends to, itself first; None means all.
     """
     model = decoder_of(name)
-    vocabulary, answer = model.vocabulary, list[str]()
-    words = vocabulary.split(text)
-    with ExitStack() as stack:
-        if window is not None:
-            stack.enter_context(window_of(model, window))
-        while True:
-            (reading,) = model.follow([vocabulary.join([*words, *answer])])
-            answer.append(vocabulary.symbols[int(reading.probabilities[-1].argmax())])
-            if answer[-1] == end or len(answer) == most:
-                break
+    split, join = model.vocabulary.split, model.vocabulary.join
+    words = split(text)
+    with nullcontext() if window is None else window_of(model, window):
+        # `window_of` refuses a cache.
+        (whole,) = model.generate(
+            [text], ANSWER_LENGTH, cache=False, stop=".", report=lambda _share: None
+        )
+        answer = split(whole)[len(words) :]
+        (reading,) = model.follow([join([*words, *answer[:-1]])])
     return Written(words, answer, reading.probabilities[len(words) - 1 :], reading.weights)

@@ -2,6 +2,7 @@
 /** @import { Model, PackedModel, RenderContext } from "../shared/types" */
 /** @import { Opened } from "../tokens/types" */
 /** @import { Answer, AttentionTo, Traits } from "./types" */
+import { inPercent } from "../shared/controls.js";
 import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
@@ -12,7 +13,7 @@ import { foldedTables, formattedRow, tableRow, titledTable } from "../shared/tab
 import { drawTrained, newestData } from "../shared/trained.js";
 import { opened } from "../tokens/decoder.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { answerTo, describeWord, inPercent, likeliest, sentencesOf } from "./words.js";
+import { answerTo, describeWord, likeliest, SHOWN, sentencesOf } from "./words.js";
 
 const ATTENTIONS = /** @type {AttentionTo[]} */ (Object.keys(TEXT.attention_to));
 
@@ -120,12 +121,7 @@ function parts(model) {
   const { symbols } = model.get("shown");
   const steps = stepper(TEXT.word, (step) => set({ step }));
   const text = textBand();
-  const likely = likelyBand(
-    likeliest(
-      symbols,
-      symbols.map(() => 0),
-    ).length,
-  );
+  const likely = likelyBand(Math.min(SHOWN, symbols.length));
   const choice = attentionChoice(model.get("right"), (attention) => set({ attention }));
   const [line, problem, tables] = [readout(), make("p", { role: "status" }), numberTables(symbols, model.get("right"))];
   const inputs = () => ({ text: model.get("text"), attention: model.get("attention") });
@@ -135,7 +131,7 @@ function parts(model) {
   const newest = newestData(
     inputs,
     () => (isStored() ? model.get("shown") : null),
-    (engine) => answerTo(engine, model.get("text"), model.get("attention"), model.get("end"), model.get("most")),
+    (engine) => answerTo(engine, model.get("text"), model.get("attention")),
   );
   /** @param {Opened | null} engine @param {string} why */
   const paint = (engine, why) => {
@@ -148,7 +144,7 @@ function parts(model) {
     likely.paint(likeliest(symbols, now.chances[step]), word);
     choice.paint(model.get("attention"));
     tables.paint(now.chances[step], step);
-    line.set(describeWord(now, step, symbols, model.get("end")));
+    line.set(describeWord(now, step, symbols));
     put(problem, { text: why });
     problem.hidden = !why;
   };

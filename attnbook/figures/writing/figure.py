@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import traitlets
 
-from attnbook.checks import check_size
-from attnbook.figures.shared.base import check_count, module, stylesheet
+from attnbook.figures.shared.base import check_count, module, percent, stylesheet
 from attnbook.figures.tokens.figure import TokenFigure, round_all
-from attnbook.figures.tokens.packing import decoder_of, pack_model
+from attnbook.figures.tokens.packing import check_symbols, decoder_of, pack_model
 from attnbook.figures.tokens.writing import Written, write
 from attnbook.messages import Messages
 from attnbook.models.checks import check_kind
@@ -21,11 +19,6 @@ MOST = 64  # words of a text: with more, it does not fit on a phone
 SHOWN = 5  # of the words that may come next
 # How many positions each one attends to, itself first.
 WINDOWS = {"all": None, "near": 2, "none": 0}
-
-
-def _percent(share: float) -> int:
-    """In percent, rounded as the page does: a half goes up."""
-    return math.floor(100 * share + 0.5)
 
 
 def _check_attention(attention: str) -> None:
@@ -54,17 +47,15 @@ def _check_right(right: Mapping[str, Sequence[float]]) -> None:
 
 
 class WritingFigure(TokenFigure):
-    """A model continues a text word by word; its attention can be narrowed or left out.
+    """A model answers a text word by word; its attention can be narrowed or left out.
 
     At each step the figure shows the words that are likeliest to come next. The model is one of the
     book's decoders: on the book's pages it runs in the page, in double precision; so does
     this Python half.
 
     Args:
-        text: what the model continues, 1 to 64 of its words.
-        name: a decoder of `attnbook.models.transformer.checkpoints`.
-        end: the word that ends what it writes.
-        most: words that it writes, at most.
+        text: what the model continues up to a full stop, 1 to 64 of its words.
+        name: a decoder of words of `attnbook.models.transformer.checkpoints`.
         step: the word of the answer that is shown first, from 0.
         attention: to which words each one attends: "all" up to itself, "near" (itself and the one
             before) or "none".
@@ -91,8 +82,6 @@ class WritingFigure(TokenFigure):
     _esm = module("writing/figure.js")
     _css = stylesheet("shared/theme.css", "shared/style.css", "writing/style.css")
 
-    end = traitlets.Unicode().tag(sync=True)
-    most = traitlets.Int().tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
     attention = traitlets.Unicode().tag(sync=True)
     right: Any = traitlets.Dict().tag(sync=True)
@@ -102,28 +91,22 @@ class WritingFigure(TokenFigure):
         text: str,
         *,
         name: str = "story",
-        end: str = ".",
-        most: int = 6,
         step: int = 0,
         attention: str = "all",
         right: Mapping[str, Sequence[float]] | None = None,
         action: str = "",
         caption: str = "",
     ) -> None:
+        check_symbols(name, "words")
         _check_text(name, text)
-        if end not in decoder_of(name).vocabulary.symbols:
-            raise ValueError(f"end must be a word of the model, got {end!r}")
-        check_size("most", most)
         _check_attention(attention)
         right = {} if right is None else right
         _check_right(right)
-        _check_step(write(name, text, end, most, WINDOWS[attention]).answer, step)
+        _check_step(write(name, text, WINDOWS[attention]).answer, step)
         super().__init__(
             kind="writing",
             name=name,
             text=text,
-            end=end,
-            most=most,
             step=step,
             attention=attention,
             right={key: [float(share) for share in shares] for key, shares in right.items()},
@@ -136,7 +119,7 @@ class WritingFigure(TokenFigure):
     @property
     def written(self) -> Written:
         """What the model writes after the text, in double precision."""
-        return write(self.name, self.text, self.end, self.most, WINDOWS[self.attention])
+        return write(self.name, self.text, WINDOWS[self.attention])
 
     @traitlets.validate("text", "step", "attention")
     def _check(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
@@ -175,9 +158,9 @@ class WritingFigure(TokenFigure):
         symbols = self.shown["symbols"]
         for step, row in enumerate(written.chances.tolist()):
             best = sorted(range(len(row)), key=lambda i: -row[i])[:SHOWN]
-            likely = [TEXT("percent", word=symbols[i], percent=_percent(row[i])) for i in best]
+            likely = [TEXT("percent", word=symbols[i], percent=percent(row[i])) for i in best]
             start = " ".join(written.answer[:step]) or "…"
             yield TEXT("chance", written=start, likely=", ".join(likely))
         for attention, shares in self.right.items():
-            these, trained = map(_percent, shares)
+            these, trained = map(percent, shares)
             yield TEXT("right", attention=names[attention], these=these, trained=trained)

@@ -20,8 +20,6 @@ export interface StoredAnswer extends Answer {
 /** The traits of `WritingFigure`. */
 export interface Traits extends TrainedTraits<PackedModel> {
   text: string;
-  end: string;
-  most: number;
   step: number;
   attention: AttentionTo;
   /** Shares of right answers: with these weights, and of a model that was trained so. */

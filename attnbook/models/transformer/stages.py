@@ -33,30 +33,27 @@ class ReplacedAttention(DotProductAttention):
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Score each pair by the function, or by q · k / √d."""
-        own = self.stages.get("score")
-        return super().score(queries, keys) if own is None else own(queries, keys)
+        return self.stages.get("score", super().score)(queries, keys)
 
     def _weigh_and_pool(
         self, scores: Tensor, values: Tensor, visible: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        weigh, pool = self.stages.get("weigh"), self.stages.get("pool")
-        if weigh is None and pool is None:
+        if "weigh" not in self.stages:
             return super()._weigh_and_pool(scores, values, visible, bias)
-        if weigh is None:
-            super()._weigh_and_pool(scores, values, visible, bias)
-            weights = self.attention_weights
-        else:
-            seen = torch.ones_like(scores, dtype=torch.bool) if visible is None else visible
-            weights = weigh(scores, seen.expand(scores.shape))
-            self._keep(weights)
-        return weights @ values if pool is None else pool(weights, values)
+        seen = torch.ones_like(scores, dtype=torch.bool) if visible is None else visible
+        weights = self.stages["weigh"](scores, seen.expand(scores.shape))
+        self._keep(weights)
+        return self._pool(weights, values, visible)
+
+    def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
+        if "pool" in self.stages:
+            return self.stages["pool"](weights, values)
+        return super()._pool(weights, values, visible)
 
 
 @contextmanager
 def replace_stage(model: Decoder, name: str, function: Callable[..., Tensor]) -> Iterator[None]:
     """Replace a stage of the attention in all layers and heads of a model.
-
-    The model has to read whole texts, without a cache.
 
     Args:
         model: a decoder; unchanged afterwards.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAMES = ("anna", "ben", "carla", "dan")
 PLACES = ("garden", "kitchen", "library", "market", "park", "school")
 WORDS = (*NAMES, *PLACES, "goes", "to", "the", "where", "is", "in", ".", "?")
-ANSWER_LENGTH = 6  # tokens
+SENTENCE_LENGTH = ANSWER_LENGTH = 6  # tokens, with the full stop
 
 Move = tuple[str, str]
 """A name, and the place that this person goes to."""
@@ -48,9 +48,7 @@ class Story(NamedTuple):
     @property
     def text(self) -> str:
         """The sentences and the question, as a model reads them."""
-        return " ".join(
-            [*(f"{who} goes to the {place} ." for who, place in self.moves), ask(self.who)]
-        )
+        return " ".join([*(tell(*move) for move in self.moves), ask(self.who)])
 
     @property
     def place(self) -> str:
@@ -63,6 +61,11 @@ class Story(NamedTuple):
         return answer(self.who, self.place)
 
 
+def tell(who: str, place: str) -> str:
+    """Say where a person goes."""
+    return f"{who} goes to the {place} ."
+
+
 def ask(who: str) -> str:
     """Ask where a person is."""
     return f"where is {who} ?"
@@ -71,6 +74,40 @@ def ask(who: str) -> str:
 def answer(who: str, place: str) -> str:
     """Say where a person is."""
     return f"{who} is in the {place} ."
+
+
+def check_moves(moves: Iterable[Move]) -> None:
+    """Refuse moves that no story tells: somebody goes where they are, or a word is unknown.
+
+    Raises:
+        TypeError, ValueError: there is such a move.
+    """
+    at = dict[str, str]()
+    for index, move in enumerate(check_list("moves", moves, "pairs")):
+        got = f"got {describe_value(move)} at index {index}"
+        if not (is_pair(move) and all(isinstance(word, str) for word in move)):
+            raise TypeError(f"moves must be pairs of a name and a place, {got}")
+        who, place = move
+        if who not in NAMES or place not in PLACES:
+            raise ValueError(
+                f"moves must have one of {', '.join(NAMES)} and one of {', '.join(PLACES)}, {got}"
+            )
+        if at.get(who) == place:
+            raise ValueError(f"moves must not lead to where somebody is, {got}")
+        at[who] = place
+
+
+def check_who(moves: Iterable[Sequence[str]], who: str) -> None:
+    """Refuse a person who is in no move.
+
+    Raises:
+        ValueError: there is no move of this person.
+    """
+    people = list(dict.fromkeys(name for name, _ in moves))
+    if who not in people:
+        raise ValueError(
+            f"who must be in the story, one of {', '.join(people)}, got {describe_value(who)}"
+        )
 
 
 def draw_moves(rng: random.Random, count: int, *, distinct: bool = False) -> list[Move]:
@@ -136,7 +173,7 @@ def answers(model: Decoder, stories: Sequence[Story]) -> list[str]:
     stories = check_list("stories", stories, "stories", "moves")
     check_some("stories", stories)
     texts = [story.text for story in stories]
-    # Without a cache, so that `window_of` and replaced stages act on each word, too.
+    # Without a cache, which `window_of` refuses.
     written = model.generate(
         texts, ANSWER_LENGTH, cache=False, stop=".", report=lambda _share: None
     )
@@ -165,7 +202,7 @@ def window_of(model: Decoder, count: int) -> Iterator[None]:
     """Let each position of a model attend to a few positions only: itself and those before it.
 
     Args:
-        model: a decoder; unchanged afterwards. It has to read whole texts, without a cache.
+        model: a decoder; unchanged afterwards. Its attention refuses a cache meanwhile.
         count: how many: 1 is the position itself, 2 also the one before it; 0 means that there
             is no attention.
 
@@ -186,14 +223,31 @@ def window_of(model: Decoder, count: int) -> Iterator[None]:
     if count < 0:
         raise ValueError(f"count must be at least 0, got {count}")
 
-    def narrow(_attention: nn.Module, given: tuple[Tensor, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401 - torch's own type of a hook
-        at = torch.arange(given[0].shape[1], device=given[0].device)
+    def narrow(num_positions: int, mask: Tensor | None) -> dict[str, Any]:
+        at = torch.arange(num_positions, device=model.device)
         near = (at[:, None] - at < count) & (at[:, None] >= at)
-        mask = options["mask"]
-        return given, {**options, "mask": near if mask is None else mask & near}
+        return {"mask": near if mask is None else mask & near}
+
+    with changing_calls(model, narrow):
+        yield
+
+
+@contextmanager
+def changing_calls(
+    model: Decoder, change: Callable[[int, Tensor | None], dict[str, Any]]
+) -> Iterator[None]:
+    """Give each attention of a model other arguments.
+
+    Args:
+        model: a decoder; unchanged afterwards.
+        change: gets the number of positions and the mask of a call; returns arguments by name.
+    """
+
+    def hook(_attention: nn.Module, given: tuple[Tensor, ...], options: dict[str, Any]) -> Any:  # noqa: ANN401 - torch's own type of a hook
+        return given, {**options, **change(given[0].shape[1], options["mask"])}
 
     with ExitStack() as stack:
         for attention in model.attentions:
-            hook = attention.register_forward_pre_hook(narrow, with_kwargs=True)
-            stack.callback(hook.remove)
+            added = attention.register_forward_pre_hook(hook, with_kwargs=True)
+            stack.callback(added.remove)
         yield

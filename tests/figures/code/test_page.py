@@ -55,11 +55,6 @@ def address(address):
     return f"{address}tasks.html"
 
 
-@pytest.fixture(scope="module")
-def over_http(pages, serve):
-    return f"{serve(pages.html)}tasks.html"
-
-
 @contextmanager
 def tasks(browser, url, width=WIDE, script="", **options):
     """Open the page; gives the tab and the first task."""

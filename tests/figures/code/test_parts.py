@@ -50,11 +50,6 @@ def pages(tmp_path_factory):
     return whole
 
 
-@pytest.fixture(scope="module")
-def over_http(pages, serve):
-    return f"{serve(pages.html)}tasks.html"
-
-
 @contextmanager
 def parts(browser, url, stored):
     """Open the page with stored code of parts; gives the tab, the editor and the figure."""

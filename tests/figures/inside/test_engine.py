@@ -14,7 +14,7 @@ from attnbook.figures import InsideFigure
 from attnbook.figures.tokens.packing import decoder_of, pack_model
 from attnbook.figures.tokens.writing import write
 from attnbook.models.transformer.stages import replace_stage
-from attnbook.models.transformer.stories import ANSWER_LENGTH, answers, make_stories
+from attnbook.models.transformer.stories import answers, make_stories
 from attnbook.practice import LIST_TASKS
 from attnbook.practice.parts import STAGES, part_of
 from tests.figures.code.interpreters import PACKAGE, PROGRAM, as_typed, scripts
@@ -25,7 +25,7 @@ from tools.models.stories import unseen_stories
 ANSWER = """
 import { readFileSync } from "node:fs";
 const job = JSON.parse(readFileSync(0, "utf-8"));
-const { module, helper, script, folder, packed, texts, programs, most } = job;
+const { module, helper, script, folder, packed, texts, programs } = job;
 const figure = await import(module);
 const model = figure.opened(packed).last;
 const right = async (calls) => calls.map(([query, keys, values, count]) => {
@@ -40,7 +40,7 @@ for (const program of programs) {
     const attend = program ? inPython(program) : right;
     const answers = [];
     for (const text of texts) {
-        const words = await figure.answerWith(model, text.split(" "), ".", most, attend)
+        const words = await figure.answerWith(model, text.split(" "), attend)
             .catch((error) => [error.message]);
         answers.push(words.join(" "));
     }
@@ -68,7 +68,6 @@ def ask(tmp_path_factory):
             packed=pack_model(NAME),
             texts=[story.text for story in stories],
             programs=programs,
-            most=ANSWER_LENGTH,
         )
 
     return go
@@ -86,7 +85,7 @@ def program(code="", **parts):
 def test_with_right_attention_the_answers_are_those_of_write_whatever_the_length(ask):
     stories = unseen_stories(60)
     [found] = ask([None], stories)
-    expected = [write(NAME, story.text, ".", ANSWER_LENGTH).answer for story in stories]
+    expected = [write(NAME, story.text).answer for story in stories]
     assert found == [" ".join(answer) for answer in expected]
 
 

@@ -9,14 +9,13 @@ from attnbook.figures import HeadsFigure
 from attnbook.figures.tokens.packing import decoder_of, pack_model
 from attnbook.figures.tokens.writing import write
 from attnbook.models.transformer.removal import without_heads
-from attnbook.models.transformer.stories import ANSWER_LENGTH
 from tests.figures.shared.node import ask_module
 from tools.models.stories import unseen_stories
 
 READ = """
 const model = figure.opened(packed).last;
 return given.map(([text, options]) => {
-    const { answer, reading } = figure.write(model, text, end, most, options);
+    const { answer, reading } = figure.write(model, text, options);
     const { chances, heads } = reading;
     return { answer, chances, weights: heads.map((layer) => layer.map(({ weights }) => weights)) };
 });
@@ -24,9 +23,8 @@ return given.map(([text, options]) => {
 CLOSE = 1e-9
 
 
-def ask(name, given, end=".", most=ANSWER_LENGTH):
-    packed = pack_model(name)
-    return ask_module(HeadsFigure, READ, packed=packed, given=given, end=end, most=most)
+def ask(name, given):
+    return ask_module(HeadsFigure, READ, packed=pack_model(name), given=given)
 
 
 def differs(found, expected):
@@ -47,7 +45,7 @@ def test_all_unseen_stories_get_the_answers_of_torch_and_some_the_same_numbers()
     stories = unseen_stories(300)
     found = ask("story", [[story.text.split(), {}] for story in stories])
     for story, page in zip(stories, found, strict=True):
-        expected = write("story", story.text, ".", ANSWER_LENGTH)
+        expected = write("story", story.text)
         assert page["answer"] == expected.answer
         assert differs(page["chances"][len(expected.words) - 1 :], expected.chances) < CLOSE
         assert differs(square(page["weights"]), expected.weights) < CLOSE
@@ -58,7 +56,7 @@ def test_with_a_window_the_page_computes_what_torch_does(window):
     stories = unseen_stories(20)
     found = ask("story", [[story.text.split(), {"window": window}] for story in stories])
     for story, page in zip(stories, found, strict=True):
-        expected = write("story", story.text, ".", ANSWER_LENGTH, window=window)
+        expected = write("story", story.text, window)
         assert page["answer"] == expected.answer
         assert differs(page["chances"][len(expected.words) - 1 :], expected.chances) < CLOSE
 

@@ -23,8 +23,7 @@ BAD = {
 ARGUMENTS = [
     ({"text": 3}, TypeError, "text must be a string, got int"),
     ({"name": "no"}, ValueError, "name must be one of "),
-    ({"end": "!"}, ValueError, "end must be a word of the model, got '!'"),
-    ({"most": 0}, ValueError, "most must be at least 1, got 0"),
+    ({"name": "copying"}, ValueError, "name must be a decoder of words, got 'copying', a decoder"),
     ({"right": [1, 1]}, TypeError, "right must be a Mapping, got list"),
     ({"right": {"all": (1, 1)}}, ValueError, "right must have a row for each of all, near, none"),
     ({"right": RIGHT | {"near": (0.1, 2)}}, ValueError, "right must hold two shares in [0, 1]"),
@@ -56,7 +55,7 @@ def test_a_trait_refuses_the_same_and_keeps_its_value(trait):
 @pytest.mark.parametrize(("attention", "window"), [("all", None), ("near", 2), ("none", 0)])
 def test_its_text_has_the_answer_the_likeliest_words_and_the_shares(attention, window):
     figure = WritingFigure(STORY, attention=attention, right=RIGHT)
-    expected = write("story", STORY, ".", 6, window)
+    expected = write("story", STORY, window)
     text = repr(figure).splitlines()
     assert text[1] == f"{STORY} → {' '.join(expected.answer)}"
     for line, word, row in zip(text[2:], expected.answer, expected.chances, strict=False):

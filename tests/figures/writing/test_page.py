@@ -40,7 +40,7 @@ def test_each_word_of_each_choice_is_what_torch_writes(show):
     for (attention, window), name in zip(WINDOWS.items(), NAMES, strict=True):
         figure.get_by_role("radio", name=name).check()
         slider(figure, "word").press("Home")
-        expected = write("story", STORY, ".", 6, window)
+        expected = write("story", STORY, window)
         for step, _ in enumerate(expected.answer):
             if step:
                 figure.get_by_role("button", name="Next").click()
@@ -56,7 +56,7 @@ def test_random_stories_and_settings_give_what_torch_writes(show):
     ]
     for change, found in zip(changes, show().view.read_all(READ, changes), strict=True):
         attention, step, text = change.values()
-        expected = write("story", text, ".", 6, WINDOWS[attention])
+        expected = write("story", text, WINDOWS[attention])
         step = min(step, len(expected.answer) - 1)
         assert differences(found, expected, step, attention) == [], change
 

@@ -131,6 +131,24 @@ def test_a_stage_written_plainly_changes_nothing(model, name, function):
     model.float()
 
 
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("score", gaussian_score),
+        ("weigh", lambda scores, visible: weigh_plainly(0 * scores, visible)),
+        ("pool", lambda weights, values: (weights @ values).flip(-1)),
+    ],
+)
+def test_a_replaced_stage_is_used_with_a_cache_too_and_a_window_refuses_one(model, name, function):
+    texts = [story.text for story in unseen_stories(20)]
+    own = model.write(texts, 6)
+    with replace_stage(model, name, function):
+        changed = [model.generate(texts, 6, cache=cache) for cache in (True, False)]
+    assert changed[0] == changed[1] != own
+    with window_of(model, 2), pytest.raises(ValueError, match="must be left out with a cache"):
+        model.write(texts, 6)
+
+
 def test_another_score_changes_answers_and_stages_are_replaced_together(model):
     stories = unseen_stories(50)
     with replace_stage(model, "score", gaussian_score):
