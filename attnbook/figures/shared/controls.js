@@ -16,12 +16,6 @@ export function short(number) {
   return String(Number(number.toPrecision(3)));
 }
 
-/** A share in percent; a half goes up. @param {number} share */
-export const inPercent = (share) => Math.floor(100 * share + 0.5);
-
-/** A share in percent, with two digits. @param {number} share */
-export const inShortPercent = (share) => String(Number((100 * share).toPrecision(2)));
-
 /** A list in words: 1, 2 and 3. @param {(string | number)[]} things */
 export function joinWithAnd(things) {
   if (things.length < 2) return things.join();

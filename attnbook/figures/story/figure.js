@@ -2,11 +2,12 @@
 /** @import { Model, RenderContext, Row } from "../shared/types" */
 /** @import { HeadAt, Opened, Snapshot } from "../tokens/types" */
 /** @import { Move, Seen, Traits } from "./types" */
-import { inShortPercent, joinWithAnd, selectBox, walkAlong } from "../shared/controls.js";
+import { joinWithAnd, selectBox, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { weightLines } from "../shared/lines.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
+import { inShortPercent } from "../shared/percent.js";
 import { readout } from "../shared/pointing.js";
 import { foldedTables, tableRow, titledTable } from "../shared/tables.js";
 import { drawTrained, newestData } from "../shared/trained.js";

@@ -1,7 +1,8 @@
 // A story's words, what may be chosen in it, and where the model looked: pure functions.
 /** @import { Move, Seen } from "./types" */
-import { inPercent, joinWithAnd } from "../shared/controls.js";
+import { joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
+import { inPercent } from "../shared/percent.js";
 import TEXT from "./messages.json" with { type: "json" };
 
 const [MOST_NAMED, LEAST_NAMED] = [3, 0.03]; // words that a sentence names, and the least weight of all but the first

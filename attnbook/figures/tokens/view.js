@@ -2,13 +2,14 @@
 /** @import { Attention, Token, TokenOptions } from "./types" */
 /** @import { Row } from "../shared/types" */
 import { columnsFor, isRightToLeft, visible } from "../shared/characters.js";
-import { decimals, inShortPercent, joinWithAnd, walkAlong } from "../shared/controls.js";
+import { decimals, joinWithAnd, walkAlong } from "../shared/controls.js";
 import { make, put, suppressShortcuts } from "../shared/elements.js";
 import { heatmap } from "../shared/heatmap.js";
 import { listNumbers, MOST_ANNOUNCED } from "../shared/key_axis.js";
 import { weightLines } from "../shared/lines.js";
 import { fill } from "../shared/messages.js";
 import SHARED from "../shared/messages.json" with { type: "json" };
+import { inShortPercent } from "../shared/percent.js";
 import { pointing, readout } from "../shared/pointing.js";
 import { drawnKeys } from "../shared/ribbons.js";
 import { stage } from "../shared/stage.js";

@@ -2,10 +2,11 @@
 /** @import { Model, PackedModel, RenderContext } from "../shared/types" */
 /** @import { Opened } from "../tokens/types" */
 /** @import { Answer, AttentionTo, Traits } from "./types" */
-import { inPercent } from "../shared/controls.js";
+
 import { make, put, stretched, uniqueName } from "../shared/elements.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
+import { inPercent } from "../shared/percent.js";
 import { readout } from "../shared/pointing.js";
 import { stage } from "../shared/stage.js";
 import { stepper } from "../shared/stepper.js";

@@ -1,8 +1,9 @@
 // The writing figure's answers and sentences: pure functions.
 /** @import { Opened } from "../tokens/types" */
 /** @import { Answer, AttentionTo } from "./types" */
-import { inPercent } from "../shared/controls.js";
+
 import { fill } from "../shared/messages.js";
+import { inPercent } from "../shared/percent.js";
 import { END, write } from "../tokens/decoder.js";
 import TEXT from "./messages.json" with { type: "json" };
 
