@@ -63,8 +63,8 @@ class PageReport:
 def open_page(engine: Engine, url: str, width: int = WIDE) -> PageReport:
     """Open a page, unfold everything, and report what is there."""
     engine.open(url, width)
+    engine.evaluate(UNFOLD)  # figures of closed sections start when these are opened
     until(engine, MOUNTED)
-    engine.evaluate(UNFOLD)
     report = PageReport(engine.evaluate(KINDS), engine.evaluate(STILL), engine.evaluate(THEME))
     report.sideways = engine.evaluate(SIDEWAYS)
     report.overflow = engine.evaluate(OVERFLOW)
