@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from attnbook.practice import LIST_TASKS, TASKS, find_task
+from attnbook.practice.judge.progress import CHAPTERS
 from attnbook.practice.parts import PARTS
 from tools import ROOT
-from tools.book.cells import ANSWER, PREDICT, has_tag
+from tools.book.cells import ANSWER, EDITOR, PREDICT, has_tag
 from tools.book.notebooks import read
 from tools.table_of_contents import pages
 
@@ -154,13 +155,8 @@ def test_a_chapter_asks_for_each_task_with_a_hint_and_an_answer(task):
 
 # Tasks on plain lists, for the editor in the page
 
-# Chapters and their tasks, found in the text of the files: to read all notebooks takes seconds.
 ON_PAGE = [
-    (path.stem, task)
-    for path in sorted((ROOT / "chapters").glob("*.ipynb"))
-    for task in re.findall(
-        r'^ *"CodeTask\(\\"([\w-]+)\\"\)"$', path.read_text("utf-8"), re.MULTILINE
-    )
+    (name, task) for name, asks in CHAPTERS.items() for _, task in asks if task in LIST_TASKS
 ]
 # The score has no task in torch; pooling in torch is a task of "Scaled dot-product attention".
 NO_TASK_IN_TORCH_AFTER = {"score-by-hand", "look-up-by-hand"}
@@ -179,7 +175,7 @@ def index_of(name, task):
     return next(
         index
         for index, cell in enumerate(cells_of(name))
-        if cell.cell_type == "code" and cell.source.endswith(f'CodeTask("{task}")')
+        if has_tag(cell, EDITOR) and f'check("{task}"' in cell.source
     )
 
 
@@ -191,7 +187,7 @@ def test_a_task_on_plain_lists_has_an_answer_and_then_the_same_task_in_torch(nam
     assert find_call(answer, "check")[0] == task
     assert output_of(answer).startswith(f"✓ {task}: right.")
     assert any(":::{dropdown} Hint" in cell.source for cell in between)
-    assert not any("CodeTask(" in cell.source for cell in between)
+    assert not any(has_tag(cell, EDITOR) for cell in between)
     if task in NO_TASK_IN_TORCH_AFTER:
         return
     wanted = find_task(task).in_torch.name

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from attnbook import figures
-from tools.book.cells import SETUP, TO_WRITE, has_tag
+from tools.book.cells import EDITOR, SETUP, TO_WRITE, has_tag
 from tools.book.notebooks import chapters, read
 from tools.table_of_contents import short_path
 
@@ -16,7 +16,7 @@ CHAPTERS = {path.stem: read(path).cells for path in chapters()}
 each_chapter = pytest.mark.parametrize("name", CHAPTERS)
 
 FIRST_PART = [page.rpartition("/")[2] for page in short_path()]
-WITHOUT_ACTION = {"Prediction", "CodeTask"}
+WITHOUT_ACTION = {"Prediction"}
 INTERACTIVE = {*figures.__all__} - WITHOUT_ACTION
 
 # Code that teaches: a function, a layer, a training step, an error, a check.
@@ -40,7 +40,8 @@ def list_calls(tree):
 @each_chapter
 def test_exactly_the_code_that_the_reader_completes_is_tagged_so_and_stores_no_output(name):
     for cell in code(name):
-        is_unfinished = "# your code" in cell.source or "# a test: " in cell.source
+        marks = "# your code" in cell.source or "# a test: " in cell.source
+        is_unfinished = marks or has_tag(cell, EDITOR)
         assert has_tag(cell, TO_WRITE) == is_unfinished, cell.id
         assert not (is_unfinished and cell.outputs), cell.id
 
@@ -49,6 +50,7 @@ def test_exactly_the_code_that_the_reader_completes_is_tagged_so_and_stores_no_o
 def test_set_up_code_does_not_teach(name):
     for cell in code(name):
         if has_tag(cell, SETUP):
+            assert cell.metadata.jupyter.source_hidden, cell.id  # folded in JupyterLab
             tree = ast.parse(cell.source)
             kinds = TEACHES_ON_THE_PATH if name in FIRST_PART else TEACHES
             taught = [node for node in ast.walk(tree) if isinstance(node, kinds)]

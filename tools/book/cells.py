@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,8 +13,9 @@ from nbformat import NotebookNode
 LINES_OF_A_CELL = 10_000  # myst-nb counts a page's lines so: cell 3 begins at 40,000
 # Tags: a question, a question whose answer stays closed until the reader has answered, an answer.
 PREDICT, HIDDEN, ANSWER = "predict", "hidden-answer", "answer"
-# Tags of code that a page collapses, and of code that the reader writes.
-SETUP, TO_WRITE = "setup", "to-write"
+# Tags of code that a page collapses, of code that the reader writes, and of such code for which a
+# page has an editor.
+SETUP, TO_WRITE, EDITOR = "setup", "to-write", "editor"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ def cell_of(node: nodes.Node) -> int | None:
 def has_tag(cell: NotebookNode, tag: str) -> bool:
     """Whether a cell has a tag."""
     return tag in cell.metadata.get("tags", [])
+
+
+def task_in(source: str) -> str:
+    """The task that a cell checks; empty if it checks none."""
+    found = re.search(r'\bcheck\("([\w-]+)"', source)
+    return found[1] if found else ""
 
 
 def answers(notebook: NotebookNode) -> Iterator[Answer]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import traitlets
 from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from tools.book.cells import EDITOR, has_tag, task_in
 
 # Such a layer has no fast path then, and computes no weights on demand: a chapter that shows a
 # layer's lines but runs others fails.
@@ -23,6 +28,12 @@ WITH_FAST_PATHS = (
 )
 
 
+# What runs instead of a cell that the reader of a notebook writes: its output is the page's editor.
+EDITOR_OF = """{imports}
+from attnbook.figures import CodeTask
+CodeTask("{task}")"""
+
+
 class ChapterClient(NotebookClient):
     """Runs a chapter; jupyter-cache, which runs it for the page, offers none of these options."""
 
@@ -40,3 +51,15 @@ class ChapterClient(NotebookClient):
         # Errors only: each kernel would warn about its local socket.
         lines = [] if self.fast_paths else [f"--InteractiveShellApp.exec_lines={NO_FAST_PATHS}"]
         return ["--log-level=ERROR", *lines]
+
+    async def async_execute_cell(self, cell: NotebookNode, *position: Any, **options: Any) -> Any:  # noqa: ANN401 - as nbclient
+        """Run a cell; where the page has an editor, make that."""
+        if not has_tag(cell, EDITOR):
+            return await super().async_execute_cell(cell, *position, **options)
+        written = cell.source
+        imports = "\n".join(it for it in written.splitlines() if it.startswith(("import", "from")))
+        cell.source = EDITOR_OF.format(imports=imports, task=task_in(written))
+        try:
+            return await super().async_execute_cell(cell, *position, **options)
+        finally:
+            cell.source = written

@@ -27,8 +27,8 @@ from nbformat import NotebookNode
 
 import attnbook
 from tools import ROOT
-from tools.book import kernels
-from tools.book.cells import TO_WRITE, has_tag
+from tools.book import editors, kernels
+from tools.book.cells import SETUP, TO_WRITE, has_tag
 from tools.book.client import NO_FAST_PATHS, WITH_FAST_PATHS, ChapterClient
 from tools.book.state import KERNELS
 from tools.table_of_contents import pages
@@ -88,7 +88,9 @@ def name_cells(notebook: NotebookNode, chapter: str) -> None:
 
 def execute(path: Path) -> None:
     """Run a chapter and store its outputs, but nothing that depends on the machine or the time."""
-    notebook = run(read(path), path.parent)
+    notebook = read(path)
+    editors.refresh(notebook)
+    notebook = run(notebook, path.parent)
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -98,6 +100,8 @@ def execute(path: Path) -> None:
     for cell in notebook.cells:
         if has_tag(cell, TO_WRITE):
             cell.outputs = []  # a verdict on code that the reader has not written yet
+        if has_tag(cell, SETUP):
+            cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         # A view refers to a widget of this run; the text next to it is complete.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
@@ -245,6 +249,7 @@ def _execute_all(paths: list[Path]) -> int:
             print(f"{path.stem}: a cell failed, so the stored chapter is unchanged.\n{error}")
             return 1
         print(f"{path.stem}: {time.monotonic() - start:.0f} s")
+    editors.write_asked({path.stem: editors.asked_in(read(path)) for path in chapters()})
     return 0
 
 

@@ -5,6 +5,7 @@ The text is the page that Sphinx has resolved; code and outputs come from the ch
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,10 +24,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.messages import Messages
-from tools.book.cells import PREDICT, Answer, answers, cell_of, has_tag
+from tools.book.cells import PREDICT, SETUP, Answer, answers, cell_of, has_tag
 from tools.book.keys import KeyRole
 from tools.book.notebooks import read
 from tools.colab.leftovers import problems
+from tools.colab.page_sentences import in_notebook
 from tools.colab.plain_markdown import PlainError, block, folded_text, line, link_to
 from tools.repository_address import COPIES, colab_address
 from tools.table_of_contents import short_path
@@ -80,11 +82,33 @@ class ShortPath(SphinxDirective):
         return parts
 
 
-def cover(cell: NotebookNode, title: str) -> None:
-    """Hide a cell's code in Colab and in JupyterLab; its outputs appear when it runs."""
+def fold(cell: NotebookNode, title: str) -> None:
+    """Fold a cell's code in Colab and in JupyterLab; VS Code stores no such state in a file."""
     cell.source = f"# @title {title}\n{cell.source}"
-    cell.outputs = []
     cell.metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
+
+
+def cover(cell: NotebookNode, title: str) -> None:
+    """Fold a cell's code, and remove its outputs, which appear when it runs."""
+    fold(cell, title)
+    cell.outputs = []
+
+
+def title_of_setup(cell: NotebookNode) -> str:
+    """What a set-up cell shows, and what it defines."""
+    kinds = {kind for output in cell.outputs for kind in output.get("data", {"stream": ""})}
+    shows = "figure" if kinds == {"text/plain"} else "result" if kinds else "nothing"
+    title, names = TEXT.group("setup")[shows], ", ".join(dict.fromkeys(names_bound_by(cell.source)))
+    return TEXT("setup_defines", title=title, names=names) if names else title
+
+
+def names_bound_by(source: str) -> Iterator[str]:
+    """The names that code defines, without those that it imports."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        for target in getattr(node, "targets", []):
+            yield from (it.id for it in ast.walk(target) if isinstance(it, ast.Name))
 
 
 def cover_answer(cells: list[NotebookNode], answer: Answer) -> None:
@@ -149,9 +173,11 @@ class ColabBuilder(Builder):
         cells = [nbformat.from_dict(cell) for cell in chapter.cells]
         for number, cell in enumerate(cells):
             if cell.cell_type == "markdown":
-                cell.source = "\n\n".join(texts[number])
+                cell.source = in_notebook("\n\n".join(texts[number]))
             if has_tag(cell, PREDICT):
                 cover(cell, TEXT("your_prediction"))
+            elif has_tag(cell, SETUP):
+                fold(cell, title_of_setup(cell))
         for answer in answers(chapter):
             cover_answer([cells[number] for number in answer.cells], answer)
         notebook: NotebookNode = v4.new_notebook(cells=[first, install, *cells], metadata=METADATA)

@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 
 from tools import ROOT
 from tools.book.cells import ANSWER, PREDICT, has_tag
+from tools.colab.page_sentences import OF_THE_PAGE, in_notebook
 
 ADDED = 2  # cells before those of the chapter: the origin of the copy, and the installation
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -25,7 +26,7 @@ MARKS = re.compile(r":::|\{[A-Za-z][\w:+-]*\}")
 ADDRESS = re.compile(r"https://|mailto:")
 INVISIBLE = re.compile(
     r"^[ ]*(?::{3,}|`{3,})(?:\{[\w:+-]+\})? | ^[ ]*:[\w-]+:.*$ | ^\([\w-]+\)=$"
-    r"| \{(?:cite:[pt]|eq)\}`[^`]*` | \{[\w:+-]+\}"
+    r"| \{(?:cite:[pt]|eq)\}`[^`]*` | \{[\w:+-]+\} | \{\.[\w-]+\}"
     r"| (?<=\S)[ ]*<[^<>`]+>(?=`) | (?<=\])\([^()\s]*\)",
     re.MULTILINE | re.VERBOSE,
 )
@@ -76,21 +77,23 @@ def problems(chapter: NotebookNode, copied: NotebookNode) -> Iterator[str]:
 
 def cell_problems(before: NotebookNode, after: NotebookNode) -> Iterator[str]:
     """Yield what is wrong with one cell of a copy."""
+    if of_the_page := OF_THE_PAGE.search(after.source):
+        yield f"speaks of the page: {of_the_page[0]!r}"
     if before.cell_type != after.cell_type:
         yield f"was {before.cell_type} and is {after.cell_type}"
     elif before.cell_type == "markdown":
         yield from (f"still has {raw}" for raw in leftovers(after.source))
-        lost = lost_words(before.source, after.source)
+        lost = lost_words(in_notebook(before.source), after.source)
         if lost:
             yield f"lost words, from {lost[0]!r} on"
         if has_tag(before, ANSWER) and not after.source.startswith("<details>\n"):
             yield "shows its answer at once"
+    elif not f"\n{after.source}".endswith(f"\n{before.source}"):
+        yield "has other code"
     elif has_tag(before, PREDICT) or has_tag(before, ANSWER):
-        if not f"\n{after.source}".endswith(f"\n{before.source}"):
-            yield "has other code"
         if after.outputs:
             yield "shows its answer at once"
-    elif before != after:
-        yield "has other code or other outputs"
+    elif before.outputs != after.outputs:
+        yield "has other outputs"
     elif any(VIEW in output.get("data", {}) for output in after.get("outputs", [])):
         yield "stores the view of a widget without a kernel"

@@ -206,7 +206,8 @@ function keyHeadsControl(model) {
 /** Draw the figure into `el` and repaint it when the model changes; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawFigure(context) {
   const { model } = context;
-  const own = model.get("written").task && canLoadScript("python") ? ownFunction(model, () => paint()) : null;
+  const hasPython = canLoadScript("python") || "widget_manager" in model;
+  const own = model.get("written").task && hasPython ? ownFunction(model, () => paint()) : null;
   const ownRow = own?.rowOf ?? (() => ({}));
   const blocks = model
     .get("scores")

@@ -36,6 +36,8 @@ from attnbook.figures.shared.base import (
 from attnbook.masking.masks import check_mask, count_visible, length_mask, visible_keys
 from attnbook.messages import Messages
 from attnbook.pooling import pool
+from attnbook.practice.judge.progress import latest_function, listen
+from attnbook.practice.judge.reading import to_plain_value
 from attnbook.practice.registry import find_list_task
 from attnbook.weighting import masked_softmax
 
@@ -71,8 +73,9 @@ class AttentionFigure(Figure):
         formula: how the score is written; by default the layer's `formula`.
         action: one sentence above the figure that asks for one action.
         caption: one sentence below the figure.
-        written: the name of a task on plain lists. On the book's pages this figure then draws
-            the results of the reader's code: scores, weights, a mask or all of attention.
+        written: the name of a task on plain lists. This figure then draws the results of the
+            reader's code, once it was run on the book's page or checked in a notebook: scores,
+            weights, a mask or all of attention.
         written_with: what the reader's score takes after query and key: a layer's own weights.
         movable: "vectors" draws queries and keys of two components in a plane, where the reader
             can drag them if the score is the book's; "scores" lets the reader drag the scores.
@@ -132,6 +135,11 @@ class AttentionFigure(Figure):
     query_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     key_vectors: traitlets.List[Any] = traitlets.List().tag(sync=True)
     written: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    # In a notebook: the name of the reader's function and how often it was checked; the calls that
+    # the picture needs, and what they return.
+    reader: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    calls: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
+    returned: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     moves: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
     key_heads = traitlets.Int(0).tag(sync=True)
     # The scores by each number of key heads, written as text.
@@ -198,6 +206,24 @@ class AttentionFigure(Figure):
         )
         self._update_scores()
         self._describe()
+        if written:
+            listen(written, self._take_function)
+            self._take_function()
+
+    def _take_function(self) -> None:
+        function = latest_function(self.written["task"])
+        if function is not None:
+            self.reader = {"called": function.__name__, "run": self.reader.get("run", 0) + 1}
+
+    @traitlets.observe("calls")
+    def _call_function(self, _change: object) -> None:
+        function = latest_function(self.written["task"]) or len
+        returned = {"number": self.calls["number"]}
+        try:
+            given = [to_plain_value(function(*arguments)) for arguments in self.calls["calls"]]
+            self.returned = returned | {"given": given}
+        except Exception as error:  # of the reader's code
+            self.returned = returned | {"error": f"{type(error).__name__}: {error}"}
 
     @property
     def attention_weights(self) -> Float[Tensor, "batch queries keys"]:

@@ -2,8 +2,9 @@
 /** @import { RunResult, Model, ReaderFunction } from "../shared/types" */
 /** @import { OwnRow, Traits } from "./types" */
 import { make, withCode } from "../shared/elements.js";
+import { canLoadScript } from "../shared/lazy_scripts.js";
 import { fill } from "../shared/messages.js";
-import { listenForFunction } from "../shared/reader_code.js";
+import { listenForFunction, listenInNotebook } from "../shared/reader_code.js";
 import { lengthOf } from "./formulas.js";
 import TEXT from "./messages.json" with { type: "json" };
 
@@ -153,16 +154,17 @@ export function ownFunction(model, paint) {
     note.replaceChildren(...withCode(rows ? "" : trouble));
     paint();
   };
-  const stop = listenForFunction(task, (latest) => {
+  const take = (/** @type {ReaderFunction} */ latest) => {
     written = latest;
     box.checked = true;
     label()?.removeAttribute("hidden");
     name.replaceChildren(...withCode(` ${fill(TEXT.draw_function, { name: latest.called })}`));
     run();
-  });
+  };
   box.addEventListener("change", run);
   label()?.setAttribute("hidden", "");
   note.replaceChildren(...withCode(TEXT.function_not_run));
+  const stop = canLoadScript("python") ? listenForFunction(task, take) : listenInNotebook(model, task, take);
   return {
     element,
     run,

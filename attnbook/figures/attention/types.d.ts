@@ -1,8 +1,8 @@
 // Types of the attention figure: nothing here reaches a page.
-import type { FigureTraits, Point } from "../shared/types";
+import type { CalledInNotebook, FigureTraits, Point } from "../shared/types";
 
 /** The traits of the Python class; lists are indexed by example. */
-export interface Traits extends FigureTraits {
+export interface Traits extends FigureTraits, CalledInNotebook {
   /** [example][query][key] */
   scores: number[][][];
   /** [example][key][component] */

@@ -8,7 +8,7 @@ import { button } from "../shared/controls.js";
 import { make, put, withCode } from "../shared/elements.js";
 import { canLoadScript, lazyPython, loadScript } from "../shared/lazy_scripts.js";
 import { fill } from "../shared/messages.js";
-import { mountFigure } from "../shared/mount.js";
+import { mountFigure, setterOf } from "../shared/mount.js";
 import { progress } from "../shared/progress.js";
 import { opened } from "../tokens/decoder.js";
 import TEXT from "./messages.json" with { type: "json" };
@@ -52,7 +52,48 @@ function answersTable(stories) {
     make("thead", {}, make("tr", {}, ...head)),
     make("tbody", {}, ...rows),
   );
-  return { table, cells };
+  return {
+    table,
+    clear: () => cells.forEach((cell) => put(cell, { text: "" })),
+    /** Show the answer to a story; returns whether it is the model's own. @param {number} i @param {string} given */
+    show(i, given) {
+      const isSame = given === stories[i].answer;
+      put(cells[i], { text: isSame ? TEXT.same : fill(TEXT.other, { answer: given }) });
+      cells[i].classList.toggle("wrong", !isSame);
+      return isSame;
+    },
+  };
+}
+
+/** What to say at the end. @param {number} count of answers that are the model's own @param {number} total */
+const summary = (count, total) => fill(count === total ? TEXT.all : TEXT.some, { count, total });
+
+/**
+ * What asks the notebook's Python for answers: the elements, and a clean-up.
+ * @param {Model<Traits>} model @param {ReturnType<typeof answersTable>} answers
+ */
+function askingPython(model, answers) {
+  const lines = make("ul", { class: "parts" });
+  const status = make("p", { class: "verdict", role: "status" });
+  const ask = () => {
+    put(status, { code: TEXT.answering });
+    answers.clear();
+    setterOf(model)({ asked: model.get("asked") + 1 });
+  };
+  const show = () => {
+    const { own = [], given = [], refusal } = model.get("result");
+    const texts = own.map((isOwn, i) => `\`${model.get("parts")[i].called}\`: ${CODE.part[isOwn ? "own" : "missing"]}`);
+    lines.replaceChildren(...texts.map((text) => make("li", {}, ...withCode(text))));
+    const same = given.filter((answer, i) => answers.show(i, answer));
+    put(status, {
+      code: refusal ? fill(TEXT.refused, { why: refusal }) : given.length ? summary(same.length, given.length) : "",
+    });
+  };
+  show();
+  model.on("change:result", show);
+  const row = make("div", { class: "buttons" }, button(TEXT.answer, ask, "run"));
+  const note = make("p", { class: "note", text: TEXT.in_notebook });
+  return { above: [note, lines, row, status], close: () => model.off("change:result", show) };
 }
 
 /** The reader's attention and its parts: a list, and the program for Python. @param {Model<Traits>} model */
@@ -79,8 +120,11 @@ function readersCode(model) {
   };
 }
 
-/** What runs the reader's attention in the page: its elements, and a clean-up. @param {Model<Traits>} model @param {HTMLTableCellElement[]} cells */
-function interactiveParts(model, cells) {
+/**
+ * What runs the reader's attention in the page: its elements, and a clean-up.
+ * @param {Model<Traits>} model @param {ReturnType<typeof answersTable>} answers
+ */
+function interactiveParts(model, answers) {
   const [stories, name] = [model.get("stories"), /** @type {"story"} */ (model.get("name"))];
   const [python, readers] = [lazyPython(), readersCode(model)];
   const status = make("p", { class: "verdict", role: "status" });
@@ -97,22 +141,18 @@ function interactiveParts(model, cells) {
       return outputsOf(await runner.ask({ ...program, calls }), calls[0][2][0].length);
     };
     let count = 0;
-    for (const [i, { text, answer }] of stories.entries()) {
+    for (const [i, { text }] of stories.entries()) {
       const words = await answerWith(decoder, text.split(" "), attend);
       if (words.includes("")) throw new Refusal(TEXT.too_large);
-      const isSame = words.join(" ") === answer;
-      put(cells[i], { text: isSame ? TEXT.same : fill(TEXT.other, { answer: words.join(" ") }) });
-      cells[i].classList.toggle("wrong", !isSame);
+      count += Number(answers.show(i, words.join(" ")));
       bar.value = i + 1;
-      count += Number(isSame);
     }
-    const total = stories.length;
-    return fill(count === total ? TEXT.all : TEXT.some, { count, total });
+    return summary(count, stories.length);
   };
   const run = async () => {
     if (running) return;
     [running, isStopped] = [true, false];
-    for (const cell of cells) put(cell, { text: "" });
+    answers.clear();
     bar.value = 0;
     put(status, { code: TEXT.answering });
     paint();
@@ -149,15 +189,14 @@ function interactiveParts(model, cells) {
 /** Draw the figure into `el`; returns a clean-up. @param {RenderContext<Traits>} context */
 function drawInside(context) {
   const { model } = context;
-  const { table, cells } = answersTable(model.get("stories"));
-  const live = canLoadScript("python") ? interactiveParts(model, cells) : null;
-  const above = live?.above ?? [make("p", { class: "note" }, ...withCode(TEXT.in_notebook))];
+  const answers = answersTable(model.get("stories"));
+  const live = (canLoadScript("python") ? interactiveParts : askingPython)(model, answers);
   const texts = model.get("stories").map(({ text }) => make("li", { text }));
   const stories = make("details", {}, make("summary", { text: TEXT.stories }), make("ol", {}, ...texts));
-  const { close } = mountFigure(context, { elements: [...above, table, stories], name: TEXT.your_answer });
+  const { close } = mountFigure(context, { elements: [...live.above, answers.table, stories], name: TEXT.your_answer });
   return () => {
     close();
-    live?.close();
+    live.close();
   };
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -11,7 +12,8 @@ from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.figures.tokens.writing import write
 from attnbook.messages import Messages
 from attnbook.practice.judge.data import parts_of
-from attnbook.practice.parts import STAGES, part_of
+from attnbook.practice.judge.progress import latest_function
+from attnbook.practice.parts import PARTS, STAGES, part_of
 
 if TYPE_CHECKING:
     from attnbook.models.transformer.stories import Story
@@ -27,7 +29,8 @@ class InsideFigure(Figure):
 
     On the book's pages MicroPython calls the function that the reader wrote, in all heads of all
     layers, with the functions that the reader wrote for its stages. Where one is missing or
-    wrong, the book's is used.
+    wrong, the book's is used. In a notebook its own Python answers, with the functions that
+    `check` has got for the three stages from cells to write in.
 
     Args:
         stories: what is asked, at most ten.
@@ -56,6 +59,9 @@ class InsideFigure(Figure):
     attention: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     # Scripts that the page loads when they are needed.
     late: traitlets.List[str] = traitlets.List().tag(sync=True)
+    # In a notebook: how often its button was pressed, and what Python answered then.
+    asked = traitlets.Int(0).tag(sync=True)
+    result: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -88,7 +94,27 @@ class InsideFigure(Figure):
             action=action,
             caption=caption,
         )
+        self._asked_for, self._tasks = stories, [score, *STAGES[1:]]
         self._write_text(self._lines())
+
+    @traitlets.observe("asked")
+    def _answer(self, _change: object) -> None:
+        from attnbook.models.transformer.checkpoints import book_decoder  # noqa: PLC0415
+        from attnbook.models.transformer.stages import STAGES as NAMES  # noqa: PLC0415
+        from attnbook.models.transformer.stages import replace_stage  # noqa: PLC0415
+        from attnbook.models.transformer.stories import answers  # noqa: PLC0415
+
+        own = [latest_function(task) for task in self._tasks]
+        result = {"asked": self.asked, "own": [it is not None for it in own], "given": []}
+        model = book_decoder(self.name).double()
+        with ExitStack() as stack:
+            for name, task, function in zip(NAMES, self._tasks, own, strict=True):
+                stage = function or PARTS[task][0]
+                stack.enter_context(replace_stage(model, name, stage))
+            try:
+                self.result = result | {"given": answers(model, self._asked_for)}
+            except TypeError as error:  # of a function that is not a stage
+                self.result = result | {"refusal": str(error)}
 
     def _lines(self) -> Iterator[str]:
         yield TEXT("title", count=len(self.stories), name=self.name)

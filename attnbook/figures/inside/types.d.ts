@@ -15,6 +15,9 @@ export interface Traits extends FigureTraits {
   parts: Part[];
   /** The attention that joins them, as the book writes it, and its task. */
   attention: { task: string; code: string };
+  /** In a notebook: how often the button was pressed, and what its Python answered then. */
+  asked: number;
+  result: { own?: boolean[]; given?: string[]; refusal?: string };
 }
 
 export interface Story {

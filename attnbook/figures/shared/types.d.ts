@@ -126,6 +126,13 @@ export interface ReaderFunction {
   call(calls: unknown[][]): Promise<RunResult>;
 }
 
+/** The reader's function in a notebook, the calls of it that are needed, and what they return. */
+export interface CalledInNotebook {
+  reader: { called?: string; run?: number };
+  calls: { number: number; calls: unknown[][] };
+  returned: RunResult & { number?: number };
+}
+
 export interface EditorOptions {
   text: string;
   label: string;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +17,71 @@ from attnbook.models.transformer.decoder import Decoder
 if TYPE_CHECKING:
     from torch import Tensor
 
-STAGES = ("score", "weigh", "pool")
+
+def score_lists(score: Callable[..., Any], queries: Tensor, keys: Tensor) -> Tensor:
+    """Score each pair by a function of two lists."""
+    pairs = zip(queries.flatten(0, 1).tolist(), keys.flatten(0, 1).tolist(), strict=True)
+    scores = [[[score(query, key) for key in head] for query in rows] for rows, head in pairs]
+    return as_tensor("score", scores, queries, (*queries.shape[:-1], keys.shape[-2]))
+
+
+def weigh_lists(weigh: Callable[..., Any], scores: Tensor, visible: Tensor) -> Tensor:
+    """Turn each row of scores into weights by a function of a list and a length."""
+    lengths = visible.sum(-1)
+    first = torch.arange(scores.shape[-1], device=scores.device) < lengths[..., None]
+    if not torch.equal(first, visible):
+        raise ValueError("weigh on lists takes a length, so visible keys must come first")
+    rows = zip(scores.flatten(0, 2).tolist(), lengths.flatten().tolist(), strict=True)
+    weights = [weigh(row, length) for row, length in rows]
+    return as_tensor("weigh", weights, scores, scores.shape)
+
+
+def pool_lists(pool: Callable[..., Any], weights: Tensor, values: Tensor) -> Tensor:
+    """Pool the values for each row of weights by a function of lists."""
+    pairs = zip(weights.flatten(0, 1).tolist(), values.flatten(0, 1).tolist(), strict=True)
+    pooled = [[pool(row, vectors) for row in rows] for rows, vectors in pairs]
+    return as_tensor("pool", pooled, weights, (*weights.shape[:-1], values.shape[-1]))
+
+
+def as_tensor(name: str, nested: Any, like: Tensor, shape: tuple[int, ...]) -> Tensor:  # noqa: ANN401
+    """What a function on lists returned, or a refusal."""
+    try:
+        return torch.tensor(nested, dtype=like.dtype, device=like.device).reshape(shape)
+    except (RuntimeError, TypeError, ValueError) as error:
+        what = {"score": "a number", "weigh": "a weight per key", "pool": "a number per component"}
+        raise TypeError(
+            f"{name} on lists must return {what[name]}, and does not: {error}"
+        ) from None
+
+
+STAGES: dict[str, Callable[..., Tensor]] = {
+    "score": score_lists,
+    "weigh": weigh_lists,
+    "pool": pool_lists,
+}
+
+
+def run_stage(
+    name: str, function: Callable[..., Any], inputs: tuple[Tensor, ...], shape: tuple[int, ...]
+) -> Tensor:
+    """Call a stage with tensors; if it returns none of this shape, with lists.
+
+    Raises:
+        TypeError: it takes neither.
+    """
+    refusals = []
+    for call in (function, partial(STAGES[name], function)):
+        try:
+            returned = call(*inputs)
+        except Exception as error:
+            refusals.append(f"{type(error).__name__}: {error}")
+        else:
+            if isinstance(returned, torch.Tensor) and returned.shape == shape:
+                return returned
+            refusals.append(f"it does not return a tensor of shape {tuple(shape)}")
+    tensors, lists = refusals
+    both = lists if lists == tensors else f"with tensors: {tensors}; with lists: {lists}"
+    raise TypeError(f"{name} must take two tensors, or the lists of one query; {both}")
 
 
 class ReplacedAttention(DotProductAttention):
@@ -31,9 +96,14 @@ class ReplacedAttention(DotProductAttention):
         super().__init__()
         self.stages = stages
 
+    def _run(self, name: str, shape: tuple[int, ...], *inputs: Tensor) -> Tensor:
+        return run_stage(name, self.stages[name], inputs, shape)
+
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Score each pair by the function, or by q · k / √d."""
-        return self.stages.get("score", super().score)(queries, keys)
+        if "score" not in self.stages:
+            return super().score(queries, keys)
+        return self._run("score", (*queries.shape[:-1], keys.shape[-2]), queries, keys)
 
     def _weigh_and_pool(
         self, scores: Tensor, values: Tensor, visible: Tensor | None, bias: Tensor | None
@@ -41,13 +111,14 @@ class ReplacedAttention(DotProductAttention):
         if "weigh" not in self.stages:
             return super()._weigh_and_pool(scores, values, visible, bias)
         seen = torch.ones_like(scores, dtype=torch.bool) if visible is None else visible
-        weights = self.stages["weigh"](scores, seen.expand(scores.shape))
+        weights = self._run("weigh", scores.shape, scores, seen.expand(scores.shape))
         self._keep(weights)
         return self._pool(weights, values, visible)
 
     def _pool(self, weights: Tensor, values: Tensor, visible: Tensor | None) -> Tensor:
         if "pool" in self.stages:
-            return self.stages["pool"](weights, values)
+            shape = (*weights.shape[:-1], values.shape[-1])
+            return self._run("pool", shape, weights, values)
         return super()._pool(weights, values, visible)
 
 
@@ -60,11 +131,13 @@ def replace_stage(model: Decoder, name: str, function: Callable[..., Tensor]) ->
         name: "score", "weigh" or "pool". A second stage can be replaced within the first block.
         function: `score(queries, keys)` returns `(batch, heads, queries, keys)`; `weigh(scores,
             visible)` returns weights of the same shape, `visible` being True where a key may be
-            seen; `pool(weights, values)` returns `(batch, heads, queries, value_size)`.
+            seen; `pool(weights, values)` returns `(batch, heads, queries, value_size)`. Or on
+            plain lists, for one query: `score(query, key)` returns a number, `weigh(scores,
+            valid_len)` a list of weights, `pool(weights, values)` a list.
 
     Raises:
         ValueError: there is no such stage.
-        TypeError: `function` cannot be called.
+        TypeError: `function` cannot be called, or a function on lists returns something else.
 
     Example:
         >>> from attnbook.models.transformer.checkpoints import book_decoder

@@ -12,10 +12,11 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
-from attnbook.practice.judge.reading import class_name, has_xor, to_plain_value
+from attnbook.practice.judge.progress import CHECKED, progress_after
+from attnbook.practice.judge.reading import class_name, has_xor, is_unwritten, to_plain_value
 from attnbook.practice.judge.run_safely import Rehearsal, run, run_ours, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
-from attnbook.practice.judge.verdicts import Verdict
+from attnbook.practice.judge.verdicts import NotWritten, Verdict
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.registry import find_task
 from attnbook.practice.task import Bug, Case, Function, Task
@@ -57,7 +58,14 @@ def check(task: str, written: Function) -> Verdict:
             f"written must be the function itself, got {type(written).__name__}: "
             f"check({task!r}, {found.called})"
         )
-    return judge_lists(found, written) if isinstance(found, ListTask) else judge(found, written)
+    if is_unwritten(found, written):
+        verdict: Verdict = NotWritten(found)
+    elif isinstance(found, ListTask):
+        verdict = judge_lists(found, written)
+    else:
+        verdict = judge(found, written)
+    verdict.progress = progress_after(CHECKED, task, [written], is_right=bool(verdict))
+    return verdict
 
 
 def judge_lists(task: ListTask, written: Function) -> Verdict:

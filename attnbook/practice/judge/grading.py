@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from attnbook.messages import Messages
+from attnbook.practice.judge.progress import GRADED, progress_after
 from attnbook.practice.judge.reading import class_name, error_text, is_raised_in_own_code
 from attnbook.practice.judge.run_safely import Stopped, run, session
 from attnbook.practice.judge.tensors import CLOSE
@@ -57,7 +58,9 @@ def grade_tests(task: str, tests: Function | Iterable[Function]) -> Grade:
         _check_test(test)
     if not functions:
         raise ValueError("tests must hold at least one function, got none")
-    return grade(found, functions)
+    result = grade(found, functions)
+    result.progress = progress_after(GRADED, task, functions, is_right=bool(result))
+    return result
 
 
 def grade(task: Task, tests: list[Function]) -> Grade:

@@ -7,7 +7,7 @@ inspected. So classes are read with `type`, and values with methods of exact cla
 from __future__ import annotations
 
 import sys
-from types import FunctionType, TracebackType
+from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
 import torch
@@ -16,6 +16,8 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from attnbook.messages import Messages
 from attnbook.practice.judge.lists import DEEPEST, Unreadable, as_plain
+from attnbook.practice.list_task import ListTask
+from attnbook.practice.task import Task
 
 TEXT = Messages(__file__)
 MOST = 10_000_000  # numbers of a result
@@ -74,6 +76,22 @@ def has_xor(written: Any) -> bool:
 
     has_number = any(type(it) is int and it > 1 for it in written.__code__.co_consts)
     return has_number and any(it.argrepr == "^" for it in dis.get_instructions(written))
+
+
+def is_unwritten(task: Task, written: Any) -> bool:
+    """Whether a reader's function is still the starter of its task, under any name."""
+    is_readers = type(written) is FunctionType and not str(written.__module__).startswith(_OURS)
+    has_bug = isinstance(task, ListTask) and task.planted  # which has a verdict
+    if has_bug or not is_readers:
+        return False
+    functions = [it for it in compile(task.starter, "", "exec").co_consts if type(it) is CodeType]
+    return any(steps_of(written.__code__) == steps_of(it) for it in functions[-1:])
+
+
+def steps_of(code: CodeType) -> tuple[Any, ...]:
+    """What code does, wherever it is written: its steps, names and constants."""
+    inner = (steps_of(it) if type(it) is CodeType else it for it in code.co_consts)
+    return (code.co_code, code.co_names, *inner)
 
 
 def _last_own_frame(error: BaseException) -> TracebackType | None:

@@ -19,11 +19,19 @@ BOX = "border-left: 4px solid currentColor; padding: 0.2em 1em; margin: 0.5em 0"
 
 
 class Message:
-    """Paragraphs as text or as HTML, where `code` is marked; a table may follow the first."""
+    """Paragraphs as text or as HTML, where `code` is marked; a table may follow the first.
+
+    The last paragraph is the reader's progress, if it is known.
+    """
+
+    progress = ""
 
     def paragraphs(self) -> list[str]:
         """The paragraphs without the table."""
         raise NotImplementedError
+
+    def _all_paragraphs(self) -> list[str]:
+        return self.paragraphs() + [self.progress] * bool(self.progress)
 
     def _rows(self) -> list[str]:
         """The table as text."""
@@ -34,11 +42,11 @@ class Message:
         return ""
 
     def __repr__(self) -> str:
-        first, *rest = self.paragraphs()
+        first, *rest = self._all_paragraphs()
         return "\n".join([first, *self._rows(), *rest])
 
     def _repr_html_(self) -> str:
-        first, *rest = (f"<p>{as_html(text)}</p>" for text in self.paragraphs())
+        first, *rest = (f"<p>{as_html(text)}</p>" for text in self._all_paragraphs())
         inner = "".join([first, self._table(), *rest])
         return f'<div class="attnbook-verdict" style="{BOX}">{inner}</div>'
 
@@ -107,6 +115,18 @@ class Verdict(Message):
             "cause": bug.cause if bug else None,
             "fix": bug.fix if bug else None,
         }
+
+
+class NotWritten(Verdict):
+    """The result of `check` where the reader has not changed the task's starter."""
+
+    def __init__(self, task: Task) -> None:
+        text = TEXT("not_written", task=task.name)
+        super().__init__(task, [], next(iter(task.cases.values())), text)
+
+    def paragraphs(self) -> list[str]:
+        """What is missing."""
+        return [self.wrong]
 
 
 @dataclass(repr=False)

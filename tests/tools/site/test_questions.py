@@ -16,7 +16,7 @@ from tools.book.without_answers import remove_folds
 
 DIVIDER = ":::{deeper}"
 RIGHT = re.compile(r"^right: (.*)", re.MULTILINE)  # in a prediction's stored text
-FIGURE = re.compile(r"^(?:\w+Figure|CodeTask)\b", re.MULTILINE)  # draws what its stored text has
+FIGURE = re.compile(r"^\w+Figure\b", re.MULTILINE)  # draws what its stored text has
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 PICTURE, TAG = re.compile(r"\.\./img/([\w-]+\.svg)"), re.compile("<[^>]*>")
 

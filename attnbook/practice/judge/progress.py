@@ -1,0 +1,64 @@
+"""What a reader has done of a chapter in a notebook, known as long as its Python runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from attnbook.messages import Messages
+
+TEXT = Messages(__file__)
+CHECKED, GRADED = "check", "grade_tests"
+# What cells to write in call the reader's code, or begin its name with; answers have other names.
+NAMES, BEGINNINGS = ("fixed", "Fixed", "test_mine"), ("my_", "My")
+# By chapter: what its cells ask for, in order. `make notebooks` writes the file.
+CHAPTERS: dict[str, list[list[str]]] = json.loads(
+    Path(__file__).with_name("chapters.json").read_text("utf-8")
+)
+_results: dict[tuple[str, str], bool] = {}  # of the reader's code, by what was asked for
+_latest: dict[str, Callable[..., Any]] = {}  # the reader's code itself, by its task
+_listeners: dict[str, list[Callable[[], object]]] = {}  # what draws it, by its task
+
+
+def progress_after(
+    judge: str, task: str, written: Iterable[Callable[..., Any]], *, is_right: bool
+) -> str:
+    """A sentence on what is done in this chapter and what comes next.
+
+    It is empty after an answer of the book, and while several chapters have what was tried.
+    """
+    own = [each for each in written if is_own(str(getattr(each, "__name__", "")))]
+    if not own:
+        return ""
+    _results[judge, task] = is_right
+    if judge == CHECKED:
+        _latest[task] = own[0]
+        for listener in _listeners.get(task, []):
+            listener()
+    asked = [{*map(tuple, asks)} for asks in CHAPTERS.values()]
+    found = [i for i, each in enumerate(asked) if _results.keys() <= each]
+    if len(found) != 1:
+        return ""
+    to_do = [ask for ask in [*CHAPTERS.values()][found[0]] if not _results.get((ask[0], ask[1]))]
+    total = len(asked[found[0]])
+    if not to_do:
+        return TEXT("chapter_done", total=total)
+    key = "chapter_next" if to_do[0][0] == CHECKED else "chapter_next_tests"
+    return TEXT(key, done=total - len(to_do), total=total, task=to_do[0][1])
+
+
+def is_own(name: str) -> bool:
+    """Whether a cell to write in gives the reader's code this name."""
+    return name in NAMES or name.startswith(BEGINNINGS)
+
+
+def latest_function(task: str) -> Callable[..., Any] | None:
+    """What the reader of this notebook checked last for a task; None before that."""
+    return _latest.get(task)
+
+
+def listen(task: str, listener: Callable[[], object]) -> None:
+    """Call a function whenever the reader's code for a task has been checked."""
+    _listeners.setdefault(task, []).append(listener)
