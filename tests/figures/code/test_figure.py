@@ -9,7 +9,8 @@ import torch
 
 import attnbook
 from attnbook.figures import AttentionFigure, CodeTask
-from attnbook.practice import LIST_TASKS
+from attnbook.practice import LIST_TASKS, check
+from attnbook.practice.judge import progress
 from attnbook.practice.judge.data import data_of
 from tests.figures.attention.cases import traits
 
@@ -65,3 +66,25 @@ def test_a_task_that_cannot_be_drawn_is_refused():
         drawn(written="pool-by-hand")
     with pytest.raises(ValueError, match=r"task must be one of .* got 'pool'"):
         drawn(written="pool")
+
+
+def test_in_a_notebook_a_figure_calls_what_the_reader_has_checked_and_reports_its_errors(
+    monkeypatch,
+):
+    monkeypatch.setattr(progress, "_latest", {})
+    figure, _ = drawn(written="score-by-hand")
+    assert figure.reader == {}
+
+    def my_score(query, key):
+        return query[0] / key[0]
+
+    check("score-by-hand", my_score)
+    assert (
+        figure.reader
+        == drawn(written="score-by-hand")[0].reader
+        == {"called": "my_score", "run": 1}
+    )
+    figure.calls = {"number": 1, "calls": [[[4.0], [2.0]], [[1.0], [2.0]]]}
+    assert figure.returned == {"number": 1, "given": [2.0, 0.5]}
+    figure.calls = {"number": 2, "calls": [[[4.0], [0.0]]]}
+    assert figure.returned == {"number": 2, "error": "ZeroDivisionError: float division by zero"}

@@ -10,6 +10,8 @@ from attnbook.figures import CodeTask, InsideFigure
 from attnbook.models.transformer.checkpoints import book_decoder
 from attnbook.models.transformer.stages import replace_stage
 from attnbook.models.transformer.stories import answers, make_stories
+from attnbook.practice import parts
+from attnbook.practice.judge import progress
 from attnbook.practice.parts import part_of
 from tests.figures.shared.page import SMALL_TEXT, TOO_WIDE, notebook, open_in_book
 from tests.tools.site.live_pages import book
@@ -105,3 +107,20 @@ def test_it_fits_its_column_and_axe_finds_nothing(browser, over_http, save_pictu
             for problems in (TOO_WIDE, SMALL_TEXT):
                 assert figure.evaluate(problems) == [], (width, scheme)
             assert axe_findings(tab, [*OF_LOOK, "label", "aria-progressbar-name"]) == []
+
+
+def test_in_a_notebook_python_answers_with_what_the_reader_has_checked(monkeypatch):
+    monkeypatch.setattr(progress, "_latest", {})
+    figure = InsideFigure(TEN, name=NAME, score="scaled-score-by-hand")
+    figure.asked = 1
+    own = [story["answer"] for story in figure.stories]
+    assert figure.result == {"asked": 1, "own": [False, False, False], "given": own}
+    progress._latest["scaled-score-by-hand"] = parts.score
+    figure.asked = 2
+    with replace_stage(model := book_decoder(NAME).double(), "score", gaussian_score):
+        expected = answers(model, TEN)
+    assert figure.result == {"asked": 2, "own": [True, False, False], "given": expected}
+    progress._latest["scaled-score-by-hand"] = lambda query, _: query.no
+    figure.asked = 3
+    assert "'list' object has no attribute 'no'" in figure.result["refusal"]
+    assert figure.result["given"] == []

@@ -7,14 +7,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attnbook import gaussian_score
+from attnbook import gaussian_score, scaled_dot_score
 from attnbook.models.transformer.checkpoints import (
     FOLDER,
     book_decoder,
     decoder_steps,
     read_notes,
 )
-from attnbook.models.transformer.stages import replace_stage
+from attnbook.models.transformer.stages import replace_stage, weigh_lists
 from attnbook.models.transformer.stories import (
     NAMES,
     PLACES,
@@ -25,6 +25,7 @@ from attnbook.models.transformer.stories import (
     share_right,
     window_of,
 )
+from attnbook.practice import parts
 from tests import oracle
 from tools.models.grade_stories import CAUSAL, lines_are_causal
 from tools.models.stories import (
@@ -149,6 +150,37 @@ def test_a_replaced_stage_is_used_with_a_cache_too_and_a_window_refuses_one(mode
         model.write(texts, 6)
 
 
+@pytest.mark.parametrize(
+    ("name", "on_lists", "on_tensors"),
+    [
+        ("score", parts.score, gaussian_score),
+        ("score", parts.scaled_score, scaled_dot_score),
+        ("weigh", parts.masked_softmax, weigh_plainly),
+        (
+            "pool",
+            lambda w, v: [sum(w) * v[0][0]] * len(v[0]),
+            lambda w, v: v[..., :1, :1] + 0 * w @ v,
+        ),
+    ],
+    ids=["distance", "scaled", "weights", "pool"],
+)
+def test_a_stage_on_lists_computes_what_the_same_on_tensors_does(model, name, on_lists, on_tensors):
+    model = model.double()
+    tokens, _ = model.read_lines([story.text for story in make_stories(2, sentences=(3, 3))])
+    logits = []
+    for function in (on_lists, on_tensors):
+        with replace_stage(model, name, function):
+            logits.append(model(tokens))
+    assert torch.allclose(*logits, atol=1e-12)
+    model.float()
+
+
+def test_weights_on_lists_need_visible_keys_that_come_first():
+    visible = torch.tensor([[[[True, False, True]]]])
+    with pytest.raises(ValueError, match="takes a length, so visible keys must come first"):
+        weigh_lists(parts.masked_softmax, torch.zeros(1, 1, 1, 3), visible)
+
+
 def test_another_score_changes_answers_and_stages_are_replaced_together(model):
     stories = unseen_stories(50)
     with replace_stage(model, "score", gaussian_score):
@@ -165,8 +197,13 @@ def test_a_stage_that_does_not_exist_is_refused_and_all_is_put_back_after_an_err
         replace_stage(model, "mask", abs).__enter__()
     with pytest.raises(TypeError, match="function must be callable, got 3"):
         replace_stage(model, "pool", 3).__enter__()
-    with pytest.raises(ZeroDivisionError), replace_stage(model, "pool", lambda *_: 1 / 0):
-        answers(model, make_stories(1))
+    for wrong, reason in (
+        (lambda *_: 1 / 0, "lists of one query; ZeroDivisionError: division by zero"),
+        (lambda *_: None, "with lists: .* must return a number per component"),
+        (lambda weights, _: weights.no, "with tensors: .*'Tensor'.*; with lists: .*'list'"),
+    ):
+        with replace_stage(model, "pool", wrong), pytest.raises(TypeError, match=reason):
+            answers(model, make_stories(1))
     assert [heads.attention for heads in model.attentions] == before
 
 

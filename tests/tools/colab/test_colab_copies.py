@@ -15,9 +15,10 @@ from nbformat import v4
 from tests.tools.colab.small_book import COMMIT, REPOSITORY, SITE, notebook, small_book
 from tests.tools.site.site_checks import anchors
 from tools import ROOT
-from tools.book.cells import ANSWER, PREDICT, TO_WRITE
+from tools.book.cells import ANSWER, PREDICT, SETUP, TO_WRITE
 from tools.book.notebooks import read
 from tools.colab.leftovers import ADDED, VIEW, problems
+from tools.colab.page_sentences import OF_THE_PAGE, SENTENCES, in_notebook
 from tools.colab.versions import COLAB
 from tools.colab.write import CopyError, Origin, commit_to_pin, main, write_copies
 from tools.table_of_contents import pages
@@ -37,6 +38,7 @@ CELLS = [
     code("# @title none", PREDICT, outputs=STREAM),
     code("print(4)", ANSWER, outputs=STREAM),
     code("print(5)", outputs=STREAM),
+    code("import math\nx, y = 1, 2\n\n\ndef f(): ...\n\n\nprint(x)", SETUP, outputs=STREAM),
     v4.new_markdown_cell("## Practice\n\n**1.** Why?"),
     code("def my_sum(): ...", TO_WRITE),
     v4.new_markdown_cell(":::{dropdown} Answer\nBecause.\n:::", metadata={"tags": [ANSWER]}),
@@ -98,16 +100,16 @@ def test_the_command_pins_the_commit_that_is_checked_out(written, copied):
 
 
 def test_a_copy_shows_no_answer_before_its_cell_is_run(copied):
-    _, prediction, answer, example, _, to_write, folded, worked = copied.cells[ADDED:]
-    for cell, title in ((prediction, "Your prediction"), (worked, "Answer")):
+    _, prediction, answer, example, setup, _, _, folded, worked = copied.cells[ADDED:]
+    titles = "Your prediction", "Answer", "Result: defines x, y, f\n"
+    for cell, title in zip((prediction, worked, setup), titles, strict=True):
         assert cell.source.startswith(f"# @title {title}")
         assert cell.metadata["cellView"] == "form"
         assert cell.metadata["jupyter"] == {"source_hidden": True}
     assert folded.source.startswith("<details>\n<summary>Answer")
     assert answer.source == "print(4)"
-    assert [len(cell.outputs) for cell in (prediction, answer, example, to_write, worked)] == (
-        [0, 0, 1, 0, 0]
-    )
+    with_output = [cell for cell in copied.cells[ADDED:] if cell.get("outputs")]
+    assert with_output == [example, setup]
 
 
 # Each check can fail
@@ -129,6 +131,7 @@ DAMAGES = {
     "other text": (changing("# One", source="# Other"), "lost words"),
     "stored prediction": (changing("# @title", outputs=STREAM), "its answer at once"),
     "open answer": (changing("<details>", source="<summary>Answer"), "its answer at once"),
+    "page": (changing("# One", source="Press *Run*."), "speaks of the page: '*Run*'"),
     "role": (changing("# One", source="{term}`query`"), "still has {term}`query`"),
 }
 
@@ -139,6 +142,15 @@ def test_each_damage_of_a_copy_is_reported(damage, chapter, copied):
     change, message = DAMAGES[damage]
     change(copied.cells)
     assert any(message in problem for problem in problems(chapter, copied))
+
+
+def test_each_sentence_about_the_page_is_in_a_chapter_and_has_another_form():
+    chapters = "\n".join(
+        cell.source for page in CHAPTERS for cell in read(ROOT / f"{page}.ipynb").cells
+    )
+    for key, forms in SENTENCES.items():
+        assert forms["page"] in chapters, key
+        assert not OF_THE_PAGE.search(in_notebook(f"A. {forms['page']} B.")), key
 
 
 def test_a_view_of_a_widget_without_a_kernel_is_reported(chapter, copied):
