@@ -17,20 +17,11 @@ import { paragraphsOf } from "./report.js";
 /** The page about the differences between this Python and CPython. */
 const LACKS = "python-on-the-page.html";
 
-/** The task without an editor, for a notebook: the statement, and where to write the code. @param {Model<Traits>} model */
+/** The task without an editor, for a notebook: the statement, and how to check the code of a cell. @param {Model<Traits>} model */
 function staticElements(model) {
   const { name, called } = model.get("task");
-  const parts = model.get("parts").map(({ called }) => called);
-  const sentences = [
-    fill(CODE.in_notebook, { check: `check("${name}", ${called})` }),
-    ...(parts.length ? [fill(CODE.its_parts, { parts: parts.join(", ") })] : []),
-    fill(CODE.task_in_torch, { torch: model.get("in_torch") }),
-  ];
-  return [
-    make("p", { class: "ask" }, ...withCode(model.get("statement"))),
-    make("pre", { text: model.get("starter"), tabindex: 0 }),
-    make("p", { class: "note" }, ...withCode(sentences.join(" "))),
-  ];
+  const sentence = fill(CODE.in_notebook, { check: `check("${name}", ${called})` });
+  return [model.get("statement"), sentence].map((text) => make("p", { class: "ask" }, ...withCode(text)));
 }
 
 /** The elements that show the verdict and the output of a run. */

@@ -40,7 +40,6 @@ class CodeTask(Figure):
 
     statement = traitlets.Unicode().tag(sync=True)
     starter = traitlets.Unicode().tag(sync=True)
-    in_torch = traitlets.Unicode().tag(sync=True)  # the task that asks for the same on tensors
     task: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # what the judge needs
     parts: traitlets.List[Any] = traitlets.List().tag(sync=True)  # functions that the code may call
     still_html = traitlets.Unicode().tag(sync=True)  # on a page, until its script runs
@@ -55,7 +54,6 @@ class CodeTask(Figure):
             kind="code",
             statement=statement,
             starter=list_task.starter,
-            in_torch=list_task.in_torch.name if list_task.in_torch else "",
             task=data_of(list_task.name),
             parts=parts_of(list_task.parts),
             late=["editor", "python"],

@@ -5,7 +5,6 @@ import type { Editor, FigureTraits, ListTask } from "../shared/types";
 export interface Traits extends FigureTraits {
   statement: string;
   starter: string;
-  in_torch: string;
   task: ListTask;
   parts: Part[];
 }

@@ -20,7 +20,7 @@ def test_a_figure_stores_the_task_and_its_text_has_statement_and_starter(name):
     figure, task = CodeTask(name, caption="Try it."), LIST_TASKS[name]
     assert repr(figure) == f"CodeTask {name}: {task.full_statement}\n\n{task.starter}"
     assert figure.task == data_of(task.name)
-    assert (figure.kind, figure.caption, figure.in_torch) == ("code", "Try it.", task.in_torch.name)
+    assert (figure.kind, figure.caption) == ("code", "Try it.")
     assert figure.late == ["editor", "python"]
     assert json.dumps(traits(figure)) == json.dumps(traits(CodeTask(name, caption="Try it.")))
 

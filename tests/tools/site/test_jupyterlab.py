@@ -44,3 +44,35 @@ def test_figures_in_jupyterlab_are_synchronized_with_python(browser, lab):
     first.press("ArrowRight")
     last_output(tab, re.compile(r"lens \[3, 5\] output \[4\.0, 5\.0, 6\.0, 7\.0\]"))
     tab.close()
+
+
+WRITTEN = """
+import torch
+from attnbook import gaussian_score
+from attnbook.figures import AttentionFigure
+from attnbook.practice import check
+
+vectors = torch.tensor([[[2.0, 0.0], [0.0, 2.0]]])
+figure = AttentionFigure(gaussian_score, vectors, vectors, vectors, written="score-by-hand")
+figure
+"""
+MINE = """
+def my_score(query, key):
+    return 7 + query[0]
+
+print(check("score-by-hand", my_score).held)
+"""
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("lab", [(WRITTEN, MINE)], indirect=True, ids=["written"])
+def test_a_figure_in_jupyterlab_draws_what_the_reader_writes_below_it(browser, lab):
+    tab = browser.new_page(viewport={"width": 1280, "height": 4000})
+    run_all(tab, lab)
+    figure = tab.locator("[data-attnbook-figure=attention]")
+    expect(figure).to_contain_text("draw what your my_score gives", timeout=WAIT)
+    scores = figure.locator("[data-value='9']")  # 7 + 2, for both keys of the first query
+    expect(scores.first).to_be_attached(timeout=WAIT)
+    figure.get_by_role("checkbox").uncheck()
+    expect(scores).to_have_count(0)
+    tab.close()
