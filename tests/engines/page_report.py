@@ -65,6 +65,7 @@ def open_page(engine: Engine, url: str, width: int = WIDE) -> PageReport:
     engine.open(url, width)
     engine.evaluate(UNFOLD)  # figures of closed sections start when these are opened
     until(engine, MOUNTED)
+    engine.evaluate(UNFOLD)  # the figures' own folds
     report = PageReport(engine.evaluate(KINDS), engine.evaluate(STILL), engine.evaluate(THEME))
     report.sideways = engine.evaluate(SIDEWAYS)
     report.overflow = engine.evaluate(OVERFLOW)

@@ -42,11 +42,13 @@ def progress_after(
     if len(found) != 1:
         return ""
     to_do = [ask for ask in [*CHAPTERS.values()][found[0]] if not _results.get((ask[0], ask[1]))]
-    total = len(asked[found[0]])
+    fields = {"done": len(asked[found[0]]) - len(to_do), "total": len(asked[found[0]])}
     if not to_do:
-        return TEXT("chapter_done", total=total)
-    key = "chapter_next" if to_do[0][0] == CHECKED else "chapter_next_tests"
-    return TEXT(key, done=total - len(to_do), total=total, task=to_do[0][1])
+        return TEXT("chapter_done", **fields)
+    next_judge, next_task = to_do[0]
+    if next_judge == GRADED:
+        return TEXT("chapter_next_tests", task=next_task, **fields)
+    return TEXT("chapter_next", task=next_task, **fields)
 
 
 def is_own(name: str) -> bool:
