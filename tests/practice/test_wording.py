@@ -126,7 +126,7 @@ class Double(nn.Module):
 
 INPUTS = "The inputs: `x` (1, 2), `lens` (1,)."
 WRONG = {
-    ("double", lambda x, lens: None): (
+    ("double", lambda x, lens: len(x) and None): (
         "It returns None where a tensor was expected. Is there a `return`?"
     ),
     ("double", lambda x, lens: x.tolist()): "It returns list where a tensor was expected.",
@@ -356,7 +356,7 @@ WRONG_LISTS = {
         "Is `return` inside a loop? It ends the loop."
     ),
     ("doubled", lambda x: sys.exit()): "It raises SystemExit.",
-    ("doubled", lambda x: None): (
+    ("doubled", lambda x: len(x) and None): (
         "It returns None where a list of numbers was expected. Is there a `return` on every path?"
     ),
     ("doubled", lambda x: [*x, None]): (
