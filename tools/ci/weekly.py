@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import ROOT
-from tools.colab.versions import COLAB
+from tools.colab.versions import COLAB, TRANSFORMERS
 
 TITLE = "Weekly check: what drifted"
 NAMES = {
@@ -37,8 +37,12 @@ NAMES = {
 }
 PINS: dict[str, list[str]] = {
     "newest": ["transformers"],  # for tests/masking/test_interop_transformers.py
-    # All packages except those that install and run the others.
-    "colab": [f"{name}=={COLAB[name]}" for name in COLAB if name not in {"pip", "ipykernel"}],
+    # All packages except those that install and run the others, and the one that a test reads.
+    "colab": [
+        f"{name}=={version}"
+        for name, version in {**COLAB, "transformers": TRANSFORMERS}.items()
+        if name not in {"pip", "ipykernel"}
+    ],
 }
 TARGETS = {
     "processors": ["rounding"],
