@@ -58,10 +58,7 @@ def package(tmp_path_factory) -> Distributions:
     source, dist = folder / "source", folder / "dist"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*BUILT_HERE.split()))
     here = ["--no-build-isolation", "--python", sys.executable]
-    with pytest.MonkeyPatch.context() as patch:
-        for name in LEFT_OUT:
-            patch.delenv(name, raising=False)
-        return distributions.build(source, dist, *here)
+    return distributions.build(source, dist, *here)
 
 
 # The sdist and the wheel

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-import sysconfig
 import tarfile
 from collections.abc import Iterator
 from email import message_from_bytes
@@ -17,7 +17,8 @@ from packaging.metadata import Metadata
 from readme_renderer import markdown
 from trove_classifiers import classifiers
 
-UV = Path(sysconfig.get_path("scripts")) / "uv"
+from tools.colab.clean_environment import UV, without_project
+
 ABOUT = {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE", "top_level.txt"}
 OTHERS = set("LICENSE MANIFEST.in PKG-INFO README.md pyproject.toml setup.cfg".split())
 LEFT_OUT = {".md", ".pyc"}  # files of the package for its developers
@@ -64,7 +65,9 @@ def build(source: Path, target: Path, *options: str) -> Distributions:
         RuntimeError: the build fails.
     """
     command: list[str | Path] = [UV, "build", *options, "--out-dir", target, source]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # setuptools warns where Python writes no byte code.
+    variables = {**without_project(dict(os.environ)), "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     output = done.stdout + done.stderr
     if done.returncode:
         raise RuntimeError(f"the build failed:\n{output}")
