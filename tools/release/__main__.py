@@ -43,6 +43,8 @@ def refuse(problems: Iterable[str]) -> None:
 
 def check_tree(root: Path) -> None:
     """Refuse files that differ from the commit: the release is built from it."""
+    if not git(root, "rev-parse", "HEAD"):
+        refuse(["a release is built from a commit, and git finds none"])
     lines = git(root, "status", "--porcelain").splitlines()
     refuse(f"{line.split(maxsplit=1)[1]} is not committed" for line in lines)
 

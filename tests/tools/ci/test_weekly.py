@@ -8,9 +8,11 @@ import re
 import sys
 
 import pytest
+import yaml
 
 from tools import ROOT
 from tools.ci import weekly
+from tools.colab import versions
 
 GOOD = {"result": "success", "outputs": {"report": ""}}
 BAD = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
@@ -124,6 +126,18 @@ def test_of_several_open_issues_the_first_is_updated(github):
     both = {number: {"title": weekly.TITLE} for number in ("9", "10")}
     github.write_text(json.dumps({"has_issues": True, "issues": both, "asked": []}))
     assert weekly.update_issue("new") == "Issue 9 was updated."
+
+
+def test_colab_s_job_has_colab_s_python_and_its_pins_all_versions_that_tests_and_chapters_use():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8"))
+    (python,) = (
+        step["with"]
+        for step in workflow["jobs"]["colab"]["steps"]
+        if "python" in str(step.get("with"))
+    )
+    assert python == {"python-version": versions.PYTHON}
+    names = {pin.partition("==")[0] for pin in weekly.PINS["colab"]}
+    assert names == {*versions.COLAB, "transformers"} - {"pip", "ipykernel"}
 
 
 def test_the_workflow_passes_every_check_to_the_report():
