@@ -14,7 +14,11 @@ from tools import ROOT, chromium
 PAGE = ROOT / "_build" / "html" / "chapters" / "welcome.html"
 PICTURE = ROOT / "img" / "first-screen.png"
 # As wide as GitHub shows it, and no higher than what invites: the figure and its first sentences.
-WIDTH, HEIGHT, SHARPNESS = 830, 525, 2
+WIDTH, HEIGHT, SHARPNESS = 830, 545, 2
+# Around the picture, which would otherwise look like a part of the page that shows it.
+FRAME = (
+    "html::after {content: ''; position: fixed; inset: 0; border: 2px solid #8c959f; z-index: 9999}"
+)
 
 
 def take(page: Path, picture: Path) -> None:
@@ -28,6 +32,7 @@ def take(page: Path, picture: Path) -> None:
         tab.goto(page.absolute().as_uri())
         tab.locator(".attnbook-figure").first.wait_for()
         tab.evaluate("document.fonts.ready")
+        tab.add_style_tag(content=FRAME)
         tab.screenshot(path=picture)
 
 

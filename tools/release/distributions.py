@@ -23,6 +23,7 @@ ABOUT = {"METADATA", "RECORD", "WHEEL", "licenses/LICENSE", "top_level.txt"}
 OTHERS = set("LICENSE MANIFEST.in PKG-INFO README.md pyproject.toml setup.cfg".split())
 LEFT_OUT = {".md", ".pyc"}  # files of the package for its developers
 COMPLAINT = re.compile(r".*(?:warning|deprecated).*", re.IGNORECASE)
+HREF = re.compile(r'href="#([^"]+)"')
 DEAD = re.compile(r'(?:src|href)="(?!https?:|mailto:|#)([^"]*)"')
 
 
@@ -122,10 +123,10 @@ def metadata_problems(metadata: bytes) -> Iterator[str]:
     page = rendered(metadata)
     if not page:
         yield "PyPI cannot render the README"
+    dead = [name for name in HREF.findall(page) if f'id="{name}"' not in page]
     if about.get_all("Project-URL"):
-        yield from (
-            f"on PyPI a link of the README leads nowhere: {to}" for to in DEAD.findall(page)
-        )
+        dead += DEAD.findall(page)
+    yield from (f"on PyPI a link of the README leads nowhere: {link}" for link in dead)
 
 
 def rendered(metadata: bytes) -> str:

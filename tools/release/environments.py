@@ -1,7 +1,8 @@
 """Empty environments on each promised Python, in which a reader's steps are done.
 
 The oldest Python gets the oldest torch that is promised, and the others what pip chooses: the
-newest. In each, the wheel is installed first and then the sdist, and the README's examples run.
+newest: each environment is some 6 GB, and faults of one pair alone are rare. In each, the wheel is
+installed first and then the sdist, and the README's examples run.
 """
 
 from __future__ import annotations

@@ -29,6 +29,8 @@ Description-Content-Type: text/markdown
 # Attention
 
 [Install](#install) ![a](https://b.org/a.png)
+
+## Install
 """
 
 
@@ -86,7 +88,8 @@ def test_what_the_build_complains_about_is_a_problem(written):
         (b"Version: 0.1.0", b"Version: one", "'one' is invalid for 'version'"),
         (b"Typing :: Typed", b"Typing :: Guessed", "no classifier 'Typing :: Guessed'"),
         (b"text/markdown", b"text/plain", "must be text/markdown, got text/plain"),
-        (b"# Attention\n\n[Install](#install) ![a](https://b.org/a.png)", b"", "cannot render"),
+        (METADATA.partition(b"\n\n")[2], b"", "cannot render"),
+        (b"## Install", b"## Use", "nowhere: user-content-install"),
         (b"\n\n# Attention", b"\nProject-URL: Source, https://b.org\n\n[a](b.md)", "nowhere: b.md"),
     ],
 )
