@@ -108,7 +108,7 @@ pythons: $(READY) ## run all but the pages on each supported Python that is foun
 	@$(BIN)/python -m tools.ci.pythons $(PYTHONS)
 
 release: $(READY) ## VERSION=0.1.0: check, build and try a release, up to the upload (TESTED=1, REUSE=1: skip what was done)
-	@$(BIN)/python -m tools.release "$(VERSION)" $(if $(TESTED),--tested) $(if $(REUSE),--reuse)
+	@$(BIN)/python -m tools.release $(VERSION) $(if $(TESTED),--tested) $(if $(REUSE),--reuse)
 
 mutants: $(NODE_BIN)/tsc ## count how many of some 200 single faults in our code no test detects
 	@$(BIN)/python -m tools.ci.mutants
