@@ -9,6 +9,7 @@ import sys
 
 import pytest
 import yaml
+from nbval.plugin import get_sanitize_patterns
 
 from tools import ROOT
 from tools.ci import weekly
@@ -126,6 +127,23 @@ def test_of_several_open_issues_the_first_is_updated(github):
     both = {number: {"title": weekly.TITLE} for number in ("9", "10")}
     github.write_text(json.dumps({"has_issues": True, "issues": both, "asked": []}))
     assert weekly.update_issue("new") == "Issue 9 was updated."
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("<p>0.5</p><svg>\n<g/></svg>", True),
+        ("<p>0.6</p><svg></svg>", False),
+        ("<p>0.5</p>", False),
+    ],
+)
+def test_chapters_with_another_matplotlib_may_differ_in_drawings_and_in_nothing_else(text, passes):
+    ((drawing, replacement),) = get_sanitize_patterns(weekly.DRAWINGS.read_text("utf-8"))
+
+    def compared(output):
+        return re.sub(drawing, replacement, output)
+
+    assert (compared(text) == compared("<p>0.5</p><svg></svg>")) == passes
 
 
 def test_colab_s_job_has_colab_s_python_and_its_pins_all_versions_that_tests_and_chapters_use():
