@@ -50,6 +50,9 @@ notebooks: $(READY) ## execute every chapter again and store its outputs (NAME=â
 diagrams: $(READY) ## draw the pictures in img/ again
 	@$(BIN)/python -m tools.pictures.draw
 
+first-screen: book ## take the README's picture of the book's first page again
+	@$(BIN)/python -m tools.pictures.first_screen
+
 lint: $(NODE_BIN)/tsc ## check style, words, types, imports between packages, and workflows
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -104,6 +107,9 @@ test: $(NODE_BIN)/tsc ## run everything that CI runs (FULL=1: every combination,
 pythons: $(READY) ## run all but the pages on each supported Python that is found (PYTHONS="python3.12 â€¦")
 	@$(BIN)/python -m tools.ci.pythons $(PYTHONS)
 
+release: $(READY) ## VERSION=0.1.0: check, build and try a release, up to the upload (TESTED=1, REUSE=1: skip what was done)
+	@$(BIN)/python -m tools.release $(VERSION) $(if $(TESTED),--tested) $(if $(REUSE),--reuse)
+
 mutants: $(NODE_BIN)/tsc ## count how many of some 200 single faults in our code no test detects
 	@$(BIN)/python -m tools.ci.mutants
 
@@ -142,4 +148,4 @@ $(NODE_BIN)/tsc: $(READY)
 	@$(BIN)/npm ci --prefix tools --loglevel=error
 	@touch $@
 
-.PHONY: help book zip chapter gallery serve notebooks diagrams lint messages unit nbval browser other-browsers colab colab-test judge-grades compare-judges check test pythons mutants rounding bench checkpoints grade lock clean
+.PHONY: help book zip chapter gallery serve notebooks diagrams first-screen lint messages unit nbval browser other-browsers colab colab-test judge-grades compare-judges check test pythons release mutants rounding bench checkpoints grade lock clean

@@ -81,6 +81,13 @@ def site_address(environment: Mapping[str, str] = os.environ) -> str:
     return f"{address.rstrip('/')}/"
 
 
+def tagged_version(environment: Mapping[str, str] = os.environ) -> str:
+    """The version that CI publishes from its tag; empty elsewhere."""
+    name = environment.get("GITHUB_REF_NAME", "")
+    is_release = environment.get("GITHUB_REF_TYPE") == "tag" and re.fullmatch(r"v\d[\w.]*", name)
+    return name.removeprefix("v") if is_release else ""
+
+
 def colab_address(repository: str, page: str) -> str:
     """Colab's address of a chapter's copy; empty for a repository that is not on github.com."""
     parts = urlsplit(repository)

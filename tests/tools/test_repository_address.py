@@ -6,7 +6,12 @@ import subprocess
 
 import pytest
 
-from tools.repository_address import describe_commit, repository_address, web_address
+from tools.repository_address import (
+    describe_commit,
+    repository_address,
+    tagged_version,
+    web_address,
+)
 
 REMOTES = [
     ("https://github.com/someone/book.git", "https://github.com/someone/book"),
@@ -41,6 +46,17 @@ def test_a_remote_gives_a_public_address_or_none_and_ci_names_one_before_it(chec
     ci = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "other/book"}
     assert repository_address(checkout, ci) == "https://github.com/other/book"
     assert repository_address(checkout, {}) == "https://github.com/someone/book"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "version"),
+    [("tag", "v0.1.0", "0.1.0"), ("tag", "v1.0rc1", "1.0rc1"), ("tag", "draft", ""),
+     ("branch", "v0.1.0", ""), (None, "v0.1.0", "")],
+)  # fmt: skip
+def test_only_a_tag_of_a_version_names_a_released_version(kind, name, version):
+    environment = {"GITHUB_REF_TYPE": kind, "GITHUB_REF_NAME": name}
+    assert tagged_version(environment) == version
+    assert tagged_version({}) == ""
 
 
 def test_a_page_names_its_commit_and_torch_and_whether_files_have_changed_since(checkout):

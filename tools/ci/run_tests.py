@@ -26,11 +26,14 @@ from typing import Any
 
 from tools import ROOT, interrupts
 from tools.ci.size import PROCESSOR
+from tools.repository_address import git
 
 LOGS = ROOT / "_build" / "test-logs"
 PROGRESS = LOGS / "progress.json"
 # Contains the exit code of the book's build once it ends; see the fixture `site`.
 BOOK = LOGS / "book-exit-code"
+# The commit for which all parts passed last, with nothing changed; `make release` reads it.
+PASSED = ROOT / "_build" / "passed-commit"
 PYTHON = sys.executable
 NOT_RUN = -1000  # no exit code is that low
 FULL = ("--full", "-o", "faulthandler_timeout=7200")
@@ -203,6 +206,16 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
     return sum(bool(part.code) for part in all_parts)
 
 
+def clean_commit(root: Path = ROOT) -> str:
+    """The commit that is checked out; empty if a file differs from it."""
+    return "" if git(root, "status", "--porcelain") else git(root, "rev-parse", "HEAD")
+
+
+def passed_commit() -> str:
+    """The commit for which the last `make test` passed; empty if it failed."""
+    return PASSED.read_text() if PASSED.exists() else ""
+
+
 @interrupts.listening()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything; 1 if anything failed."""
@@ -219,9 +232,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     # One more, because a test that waits for a browser does not use its core.
     workers = cores + 1 if cores > 1 else cores
-    all_parts = parts(workers, full=options.full)
+    all_parts, commit = parts(workers, full=options.full), clean_commit()
+    PASSED.unlink(missing_ok=True)
     try:
-        return min(run(all_parts, workers), 1)
+        failed = run(all_parts, workers)
+        if not failed and commit == clean_commit():
+            PASSED.write_text(commit)
+        return min(failed, 1)
     except KeyboardInterrupt as interrupt:
         print("\nInterrupted.")
         return interrupts.status(interrupt)

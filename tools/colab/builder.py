@@ -31,7 +31,7 @@ from tools.colab.leftovers import problems
 from tools.colab.page_sentences import in_notebook
 from tools.colab.plain_markdown import PlainError, block, folded_text, line, link_to
 from tools.repository_address import COPIES, colab_address
-from tools.table_of_contents import short_path
+from tools.table_of_contents import pages, short_path
 
 METADATA = {
     "colab": {"provenance": [], "toc_visible": True},
@@ -165,6 +165,15 @@ class ColabBuilder(Builder):
         path.parent.mkdir(exist_ok=True)
         nbformat.write(copied, path)
 
+    def finish(self) -> None:
+        """Write the page that GitHub shows of the copies, to which the README leads."""
+        book = self.config.copies_site
+        lines = [f"# {TEXT('run_in_colab')}", *([link_to(TEXT("read_book"), book)] if book else [])]
+        for page in filter(self.is_chapter, pages(Path(self.config.external_toc_path).parent)):
+            address = colab_address(self.config.copies_repository, basename(page))
+            lines.append(f"- {link_to(self.title(page), address)}")
+        Path(self.outdir, "README.md").write_text("\n\n".join([*lines, ""]), "utf-8")
+
     def copy(self, chapter: NotebookNode, name: str, page: nodes.document) -> NotebookNode:
         """A chapter's copy: its origin, the installation, then every cell."""
         texts = self.texts(name, page)
@@ -218,9 +227,10 @@ class ColabBuilder(Builder):
         return f"*{TEXT('origin_with_book', book=link_to(TEXT('read_in_book'), site), **fields)}*"
 
     def installation(self) -> str:
-        """Install the package of the copied commit without changing other packages."""
-        origin = f"git+{self.config.copies_repository}@{self.config.copies_commit}"
-        return f'%pip install --quiet "attnbook[display,figures,seq2seq] @ {origin}"'
+        """Install the released version or the copied commit without changing other packages."""
+        version, commit = self.config.copies_version, self.config.copies_commit
+        origin = f"=={version}" if version else f" @ git+{self.config.copies_repository}@{commit}"
+        return f'%pip install --quiet "attnbook[display,figures,seq2seq]{origin}"'
 
     def picture(self, path: str) -> str:
         """A picture's address, which exists once the site or the copies are published."""
@@ -268,6 +278,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("key", KeyRole())
     for name in ("api-first", "api-index"):
         app.add_directive(name, NotCopied)
-    for name in ("copies_commit", "copies_repository", "copies_site"):
+    for name in ("copies_commit", "copies_repository", "copies_site", "copies_version"):
         app.add_config_value(name, "", "")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,13 @@ import yaml  # type: ignore[import-untyped]  # it has no types
 from tools import ROOT
 from tools.book.build import render
 from tools.book.state import BuildFolder
-from tools.repository_address import colab_address, git, repository_address, site_address
+from tools.repository_address import (
+    colab_address,
+    git,
+    repository_address,
+    site_address,
+    tagged_version,
+)
 from tools.table_of_contents import pages
 
 TARGET = Path("_build") / "colab"
@@ -32,12 +38,13 @@ class CopyError(Exception):
 
 @dataclass(frozen=True)
 class Origin:
-    """The commit of the copies, and the addresses of its repository and its site."""
+    """The commit of the copies, the addresses of its repository and its site, and its version."""
 
     root: Path
     repository: str
     commit: str
     site: str = ""
+    version: str = ""  # released from this commit, so that the copies install it
 
 
 def settings(origin: Origin) -> dict[str, object]:
@@ -52,6 +59,7 @@ def settings(origin: Origin) -> dict[str, object]:
         "copies_commit": origin.commit,
         "copies_repository": origin.repository,
         "copies_site": origin.site,
+        "copies_version": origin.version,
     }
 
 
@@ -114,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         repository = colab_repository(root)
         commit = commit_to_pin(root, allow_dirty=options.allow_dirty)
-        paths = write_copies(Origin(root, repository, commit, site_address()), target)
+        origin = Origin(root, repository, commit, site_address(), tagged_version())
+        paths = write_copies(origin, target)
     except (CopyError, ValueError) as error:
         print(f"No Colab copies: {error}")
         return 1

@@ -1,7 +1,6 @@
 """Draw the book's pictures into img/, with the same bytes every time.
 
-Results are computed, not typed: the weights from the scores, the output from
-the weights and the values, the valid lengths from the sentences.
+Results are computed, not typed: the weights from the scores, the valid lengths from the sentences.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnbook.colors import mix
 from tools import ROOT
 from tools.pictures.additive import additive_score, broadcast
 from tools.pictures.arithmetic import join, round_numbers, softmax
@@ -26,82 +24,22 @@ from tools.pictures.svg_shapes import (
     HATCH,
     HATCHING,
     KEY_COLORS,
-    PALE,
     SLATE,
     WIDTH,
     arrow,
-    box,
     chip,
     path,
-    sign,
     starts,
-    strip,
     svg,
 )
 from tools.pictures.translator import translator
 from tools.pictures.visibility import seeing
 
 SCORES = (1.6, 1.1, 0.7)
-VALUES = (8, 5, 6)
 SENTENCES = (["Hello", "world", "."], ["I", "am", "at", "home", "."])
 
 WEIGHTS = round_numbers(softmax(SCORES))
-SHARES = [weight * value for weight, value in zip(WEIGHTS, VALUES, strict=True)]
-OUTPUT = sum(SHARES)
 COLORS = KEY_COLORS[: len(SCORES)]
-
-
-def lane(x: float, color: str, score: float, weight: float) -> str:
-    """Draw one key-value pair in the three stages."""
-    middle, value = x + 22, x + 76
-    lines = path(f"M{middle:g} 174V348M{value:g} 338V348", color)
-    arrows = ((middle, 130, 148), (middle, 212, 230), (middle, 294, 312), (value, 130, 312))
-    chips = ((102, "key"), (186, f"{score:.1f}"), (268, f"{weight:.1f}"))
-    return (
-        lines
-        + "".join(arrow(*ends, color) for ends in arrows)
-        + "".join(chip(x, y, 44, text, color) for y, text in chips)
-        + chip(x + 46, 102, 60, "value", color)
-        + chip(x, 350, 106, f"{weight:.1f} × value", mix(color, weight))
-    )
-
-
-def stages() -> str:
-    """Draw the three stages, across the lanes of all pairs."""
-    return (
-        strip(12, 148, 376, "Scoring", "query against keys → scores")
-        + strip(12, 230, 376, "Weighting", "softmax → attention weights")
-        + strip(12, 312, 376, "Pooling", "weighted sum → output")
-        + sign("+", 158, 350)
-        + sign("+", 276, 350)
-    )
-
-
-def attention_layer() -> str:
-    """Draw a query in scoring, weighting and pooling."""
-    lanes = zip((46, 164, 282), COLORS, SCORES, WEIGHTS, strict=True)
-    widths = [276 * weight for weight in WEIGHTS]
-    output = zip(starts(114, widths), widths, COLORS, strict=True)
-    body = (
-        path("M4 52H396V392H4z")
-        + chip(248, 38, 140, "attention layer", SLATE, bold=True)
-        + chip(2, 2, 56, "query")
-        + arrow(30, 30, 148)
-        + strip(46, 72, 342, "Memory", "key–value pairs", PALE)
-        + "".join(lane(*parts) for parts in lanes)
-        + stages()
-        + arrow(217, 392, 416)
-        + chip(46, 418, 66, "output")
-        + "".join(box(x, 418, width - 2, color) for x, width, color in output)
-    )
-    about = (
-        "A query enters an attention layer whose memory holds three key–value pairs. Scoring "
-        f"compares the query with each key and gives the scores {join(SCORES)}; weighting turns "
-        f"them by softmax into the attention weights {join(WEIGHTS)}; pooling adds up the "
-        "values, each multiplied by its weight, and the sum leaves as the output."
-    )
-    title = "An attention layer and its memory"
-    return svg("attention-layer", (WIDTH, 448), title, about, body)
 
 
 def cells(y: float, tokens: Sequence[str], length: int = 0) -> str:
@@ -166,7 +104,6 @@ def mark(name: str, gap: float, inner: float, dot: float) -> str:
 def draw_all() -> dict[str, str]:
     """Return every picture under its file name."""
     return {
-        "attention-layer.svg": attention_layer(),
         "padding.svg": padding(),
         "lookup.svg": lookup(),
         "additive-score.svg": additive_score(),

@@ -68,12 +68,6 @@ def arrow(x: float, y1: float, y2: float, color: str = SLATE) -> str:
     return path(f"M{x:g} {y1:g}V{y2 - 8:g}", color) + head
 
 
-def sign(kind: str, x: float, y: float) -> str:
-    """Draw "+", "×" or "=" in the middle of the row whose top is at y."""
-    steps = {"+": "m-5 0h10m-5-5v10", "×": "m-4-4l8 8m0-8l-8 8", "=": "m-5-3h10m0 6h-10"}
-    return path(f"M{x:g} {y + HEIGHT / 2:g}{steps[kind]}")
-
-
 def starts(x: float, widths: Sequence[float]) -> list[float]:
     """Return where each of several boxes begins when the first begins at x."""
     return [x + sum(widths[:i]) for i in range(len(widths))]

@@ -107,6 +107,26 @@ def test_an_interrupt_ends_all_processes_even_if_they_inherit_it_as_ignored(tmp_
         time.sleep(0.01)
 
 
+def test_the_commit_is_stored_only_if_all_parts_pass_and_nothing_is_changed(logs, monkeypatch):
+    monkeypatch.setattr(run_tests, "PASSED", logs / "passed")
+    (logs / "passed").write_text("older")
+    for exit_code, commit, passed in ((1, "abc", ""), (0, "abc", "abc"), (0, "", "")):
+        part = program("tests", f"raise SystemExit({exit_code})")
+        monkeypatch.setattr(run_tests, "parts", lambda *_, part=part, **__: [part])
+        monkeypatch.setattr(run_tests, "clean_commit", lambda commit=commit: commit)
+        assert run_tests.main([]) == exit_code
+        assert run_tests.passed_commit() == passed
+
+
+def test_a_commit_with_changed_files_is_none(tmp_path):
+    git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "a"], check=True)
+    assert len(run_tests.clean_commit(tmp_path)) == 40
+    (tmp_path / "new.txt").touch()
+    assert run_tests.clean_commit(tmp_path) == ""
+
+
 def test_the_size_counts_lines_of_code_and_the_processor_time_of_the_parts(logs):
     for file in ("attnbook/a.py", "tools/b/c.js", "attnbook/data.json", "tests/test_a.py"):
         (logs / file).parent.mkdir(parents=True, exist_ok=True)

@@ -8,9 +8,12 @@ import re
 import sys
 
 import pytest
+import yaml
+from nbval.plugin import get_sanitize_patterns
 
 from tools import ROOT
 from tools.ci import weekly
+from tools.colab import versions
 
 GOOD = {"result": "success", "outputs": {"report": ""}}
 BAD = {"result": "success", "outputs": {"report": "Versions: torch 9.0 (not 2.13.0)."}}
@@ -124,6 +127,35 @@ def test_of_several_open_issues_the_first_is_updated(github):
     both = {number: {"title": weekly.TITLE} for number in ("9", "10")}
     github.write_text(json.dumps({"has_issues": True, "issues": both, "asked": []}))
     assert weekly.update_issue("new") == "Issue 9 was updated."
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("<p>0.5</p><svg>\n<g/></svg>", True),
+        ("<p>0.6</p><svg></svg>", False),
+        ("<p>0.5</p>", False),
+    ],
+)
+def test_chapters_with_another_matplotlib_may_differ_in_drawings_and_in_nothing_else(text, passes):
+    ((drawing, replacement),) = get_sanitize_patterns(weekly.DRAWINGS.read_text("utf-8"))
+
+    def compared(output):
+        return re.sub(drawing, replacement, output)
+
+    assert (compared(text) == compared("<p>0.5</p><svg></svg>")) == passes
+
+
+def test_colab_s_job_has_colab_s_python_and_its_pins_all_versions_that_tests_and_chapters_use():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "weekly.yml").read_text("utf-8"))
+    (python,) = (
+        step["with"]
+        for step in workflow["jobs"]["colab"]["steps"]
+        if "python" in str(step.get("with"))
+    )
+    assert python == {"python-version": versions.PYTHON}
+    names = {pin.partition("==")[0] for pin in weekly.PINS["colab"]}
+    assert names == {*versions.COLAB, "transformers"} - {"pip", "ipykernel"}
 
 
 def test_the_workflow_passes_every_check_to_the_report():

@@ -16,6 +16,9 @@ TEXTS = {path.stem: path.read_text("utf-8") for path in sorted(FOLDER.glob("*.ym
 WRITERS = {
     ("publish", "copies"): {"contents"},
     ("publish", "deploy"): {"pages", "id-token"},
+    ("release", "pypi"): {"id-token"},
+    ("release", "copies"): {"contents"},
+    ("release", "attach"): {"contents"},
     ("weekly", "report"): {"issues"},
 }
 each_workflow = pytest.mark.parametrize("name", TEXTS)
@@ -76,6 +79,26 @@ def test_a_site_without_answers_comes_from_its_own_folder_and_no_copy_of_them_is
     assert [step.get("if") for step in pushing] == ["vars.ANSWERS != 'no'"] * 2
 
 
+def test_a_tag_is_tested_and_tried_before_this_workflow_itself_uploads_it_with_attestations():
+    assert yaml.safe_load(TEXTS["release"])[True] == {"push": {"tags": ["v*"]}}
+    assert before(TEXTS["release"], "pypi") == {"build", "address", "tests"}
+    pypi = jobs(TEXTS["release"])["pypi"]
+    assert pypi["environment"] == "pypi"
+    upload = pypi["steps"][-1]
+    assert re.fullmatch(r"pypa/gh-action-pypi-publish@[0-9a-f]{40}", upload["uses"])
+    assert upload["with"] == {"attestations": True}
+    runs = [step.get("run", "") for step in jobs(TEXTS["release"])["build"]["steps"]]
+    assert 'make release VERSION="${GITHUB_REF_NAME#v}" TESTED=1' in runs
+    for job in ("copies", "attach"):
+        assert "pypi" in before(TEXTS["release"], job)
+
+
+def test_each_action_is_pinned_to_a_commit_and_everywhere_to_the_same():
+    used = {use for text in TEXTS.values() for use in re.findall(r"uses: ([\w/-]+@.*)", text)}
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", use) for use in used)
+    assert len(used) == len({use.partition("@")[0] for use in used})
+
+
 def test_main_is_tested_once_and_everything_else_too():
     triggers = {name: yaml.safe_load(text)[True] for name, text in TEXTS.items()}  # `on` is true
     assert triggers["publish"]["push"] == {"branches": ["main"]}
@@ -90,8 +113,9 @@ def test_executions_are_fetched_only_for_this_python_this_package_and_these_pins
         assert part in cache["env"]["MADE_WITH"]
     assert cache["with"]["key"].startswith("${{ env.MADE_WITH }}")
     assert cache["with"]["restore-keys"] == "${{ env.MADE_WITH }}"
-    assert "cache:" not in TEXTS["publish"]
-    assert "actions/cache" not in TEXTS["publish"]
+    for name in ("publish", "release"):
+        assert "cache:" not in TEXTS[name]
+        assert "actions/cache" not in TEXTS[name]
 
 
 def test_a_gpu_is_used_only_where_one_is_named_and_never_for_a_proposal():
@@ -104,3 +128,13 @@ def test_each_python_that_the_package_supports_is_tested():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     supported = [line.split()[-1] for line in project["classifiers"] if ":: Python ::" in line]
     assert jobs(TEXTS["test"])["package"]["strategy"]["matrix"]["python"] == supported
+    assert "continue-on-error" not in jobs(TEXTS["test"])["package"]
+
+
+def test_other_systems_and_the_next_python_are_tried_and_refuse_nothing():
+    unseen = jobs(TEXTS["test"])["unseen"]
+    cases = unseen["strategy"]["matrix"]["include"]
+    assert unseen["continue-on-error"] is True
+    assert unseen["name"].startswith("not seen yet")
+    assert {case["system"].partition("-")[0] for case in cases} == {"macos", "windows", "ubuntu"}
+    assert [case["python"] for case in cases if "ubuntu" in case["system"]] == ["3.14"]

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from nbformat import v4
 
+from tests.tools.colab.small_book import COLAB as COLAB_ADDRESS
 from tests.tools.colab.small_book import COMMIT, REPOSITORY, SITE, notebook, small_book
 from tests.tools.site.site_checks import anchors
 from tools import ROOT
@@ -97,6 +98,26 @@ def test_the_command_pins_the_commit_that_is_checked_out(written, copied):
     assert f'@{git(project, "rev-parse", "HEAD")}"' in copied.cells[1].source
     assert copied.metadata.kernelspec.name == "python3"
     assert copied.cells[2].source == "# One\n\nA query.\n\n$$\nx\n$$"
+
+
+def test_copies_of_a_tag_install_the_released_version_and_all_others_their_commit(
+    written, tmp_path, monkeypatch
+):
+    project, _ = written
+    monkeypatch.setenv("GITHUB_SERVER_URL", "https://github.com")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "reader/attention-book")
+    monkeypatch.setenv("GITHUB_REF_NAME", "v0.1.0")
+    for kind, origin in (("tag", '==0.1.0"'), ("branch", f'{git(project, "rev-parse", "HEAD")}"')):
+        monkeypatch.setenv("GITHUB_REF_TYPE", kind)
+        assert main(["--root", str(project), "--target", str(tmp_path / kind)]) == 0
+        install = read(tmp_path / kind / "chapters" / "one.ipynb").cells[1].source
+        assert install.startswith('%pip install --quiet "attnbook[display,figures,seq2seq]')
+        assert install.endswith(origin)
+
+
+def test_the_branch_begins_with_a_page_that_opens_each_copy_in_colab(written):
+    page = (written[0] / "_build" / "colab" / "README.md").read_text("utf-8")
+    assert page == f"# Run a chapter in Colab\n\n- [One]({COLAB_ADDRESS}/one.ipynb)\n\n"
 
 
 def test_a_copy_shows_no_answer_before_its_cell_is_run(copied):

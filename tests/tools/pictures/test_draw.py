@@ -16,7 +16,7 @@ from tools.pictures import draw
 from tools.pictures.arithmetic import format_number
 
 DRAWN = (
-    "additive-score attention-layer blocks broadcast favicon heads heads-that-copy logo lookup "
+    "additive-score blocks broadcast favicon heads heads-that-copy logo lookup "
     "marks padding rooms seeing transformer-block translator"
 ).split()
 SVG = "{http://www.w3.org/2000/svg}"
@@ -215,11 +215,3 @@ def test_text_has_twelve_pixels_on_a_phone_and_fits_its_box_which_covers_no_othe
 
 def test_a_printed_number_has_a_real_minus_sign_and_zero_has_none():
     assert [format_number(number) for number in (-2.5, -0.01, 0.96)] == ["−2.5", "0.0", "1.0"]
-
-
-def test_the_printed_weights_are_the_softmax_of_the_printed_scores():
-    printed = [float(number) for number in numbers("attention-layer")]
-    scores, weights = printed[::2], printed[1::2]
-    total = sum(math.exp(score) for score in scores)
-    assert weights == [round(math.exp(score) / total, 1) for score in scores]
-    assert sum(weights) == pytest.approx(1)
