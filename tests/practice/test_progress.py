@@ -37,6 +37,7 @@ def my_split_heads(vectors, num_heads):
 
 def test_the_next_task_is_named_once_only_one_chapter_has_what_was_tried():
     assert "○ pool: not written yet.\n0 of 6 done" in str(check("pool", my_pool))
+    assert progress.latest_function("pool") is None  # no figure draws it
     assert str(check("split-heads", my_split_heads)).endswith("cases hold.")  # of another chapter
 
 

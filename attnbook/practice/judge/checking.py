@@ -12,7 +12,7 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
-from attnbook.practice.judge.progress import CHECKED, progress_after
+from attnbook.practice.judge.progress import CHECKED, progress_after, remember
 from attnbook.practice.judge.reading import class_name, has_xor, is_unwritten, to_plain_value
 from attnbook.practice.judge.run_safely import Rehearsal, run, run_ours, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
@@ -65,6 +65,8 @@ def check(task: str, written: Function) -> Verdict:
     else:
         verdict = judge(found, written)
     verdict.progress = progress_after(CHECKED, task, [written], is_right=bool(verdict))
+    if not isinstance(verdict, NotWritten):
+        remember(task, written)
     return verdict
 
 

@@ -29,14 +29,9 @@ def progress_after(
 
     It is empty after an answer of the book, and while several chapters have what was tried.
     """
-    own = [each for each in written if is_own(str(getattr(each, "__name__", "")))]
-    if not own:
+    if not any(map(is_own, written)):
         return ""
     _results[judge, task] = is_right
-    if judge == CHECKED:
-        _latest[task] = own[0]
-        for listener in _listeners.get(task, []):
-            listener()
     asked = [{*map(tuple, asks)} for asks in CHAPTERS.values()]
     found = [i for i, each in enumerate(asked) if _results.keys() <= each]
     if len(found) != 1:
@@ -51,9 +46,18 @@ def progress_after(
     return TEXT("chapter_next", task=next_task, **fields)
 
 
-def is_own(name: str) -> bool:
-    """Whether a cell to write in gives the reader's code this name."""
+def is_own(written: Callable[..., Any]) -> bool:
+    """Whether code has a name that a cell to write in gives it."""
+    name = str(getattr(written, "__name__", ""))
     return name in NAMES or name.startswith(BEGINNINGS)
+
+
+def remember(task: str, written: Callable[..., Any]) -> None:
+    """Keep a reader's function for the figures that draw it."""
+    if is_own(written):
+        _latest[task] = written
+        for listener in _listeners.get(task, []):
+            listener()
 
 
 def latest_function(task: str) -> Callable[..., Any] | None:

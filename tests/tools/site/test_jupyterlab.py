@@ -58,7 +58,7 @@ figure
 """
 MINE = """
 def my_score(query, key):
-    return 7 + query[0]
+    return 7 + key[0]
 
 print(check("score-by-hand", my_score).held)
 """
@@ -71,8 +71,14 @@ def test_a_figure_in_jupyterlab_draws_what_the_reader_writes_below_it(browser, l
     run_all(tab, lab)
     figure = tab.locator("[data-attnbook-figure=attention]")
     expect(figure).to_contain_text("draw what your my_score gives", timeout=WAIT)
-    scores = figure.locator("[data-value='9']")  # 7 + 2, for both keys of the first query
+    scores = figure.locator("[data-value='9']")  # 7 + 2, for the first key
     expect(scores.first).to_be_attached(timeout=WAIT)
+    # 1 / (1 + exp(-2 / T)) at temperature 1 and 10
+    cool, warm = (figure.locator(f"[data-value^='{share}']") for share in ("0.88079", "0.54983"))
+    expect(cool.first).to_be_attached()
+    figure.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
+    figure.get_by_role("slider", name="temperature").press("End")
+    expect(warm.first).to_be_attached()
     figure.get_by_role("checkbox").uncheck()
     expect(scores).to_have_count(0)
     tab.close()
