@@ -13,8 +13,8 @@ from attnbook.fused import blocks, kernels
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.softmax import fast_weigh
 from attnbook.scoring import additive_features
+from attnbook.selftest import oracle
 from attnbook.weighting import weigh
-from tests import oracle
 from tests.cases import (
     PER_EXAMPLE,
     PER_QUERY,

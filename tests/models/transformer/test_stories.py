@@ -25,7 +25,7 @@ from attnbook.models.transformer.stories import (
     share_right,
     window_of,
 )
-from tests import oracle
+from attnbook.selftest import oracle
 from tools.models.grade_stories import CAUSAL, lines_are_causal
 from tools.models.stories import (
     CONFIG,
