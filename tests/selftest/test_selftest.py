@@ -17,7 +17,7 @@ from attnbook import attention, layers, multihead, position, scoring, weighting
 from attnbook.cache import key_value
 from attnbook.fused import blocks, dot_product, on_demand, softmax, streaming
 from attnbook.masking import rules
-from attnbook.selftest import oracle
+from attnbook.selftest import environment, oracle
 from attnbook.selftest.comparisons import PARTS, TOLERANCE, Draw
 from attnbook.selftest.environment import describe_environment
 from attnbook.selftest.run import describe, run
@@ -200,3 +200,15 @@ def test_the_command_stores_its_receipt_and_fails_for_a_fault(tmp_path, capsys, 
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert command.main(["selftest", "--device", "cuda"]) == 1
     assert "device must be one" in capsys.readouterr().out
+
+
+def test_names_that_torch_lacks_are_printed_with_what_happens_instead(monkeypatch):
+    lacks = ["torch.autograd.forward_ad:_current_level", "_forward_hooks"]
+    monkeypatch.setattr(environment, "missing_names", lambda: lacks)
+    monkeypatch.setattr(environment, "COPIES", False)
+    found = describe_environment()
+    assert found["names of torch"] == "; ".join(
+        f"no {it}: layers run their formulas" for it in lacks
+    )
+    assert "must be stopped by hand" in found["judge"]
+    assert environment.version_of("no-such-package") == "not installed"
