@@ -17,13 +17,14 @@ from attnbook.checks import (
     see_recipe,
 )
 from attnbook.fused.choose import fast_weigh_pays
-from attnbook.fused.fallback import all_finite, is_untouched
+from attnbook.fused.fallback import all_finite
 from attnbook.fused.on_demand import WeightsOnDemand
 from attnbook.fused.softmax import fast_weigh
 from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.pooling import pool
-from attnbook.reading import is_mapping, is_recording, may_choose_by, unwrap
+from attnbook.reading import may_choose_by
+from attnbook.torch_private import is_mapping, is_recording, is_untouched, unwrap
 from attnbook.weighting import add_bias, weigh
 
 if TYPE_CHECKING:
@@ -246,8 +247,9 @@ class Attention(ExplainedModule):
             if self._attention_weights is found:  # no other thread has called the layer meanwhile
                 self._attention_weights = weights
             return weights
-        if found is not None:
-            return unwrap(found)  # a compiled layer stores them wrapped
+        # A compiled layer stores them wrapped.
+        if found is not None and (plain := unwrap(found)) is not None:
+            return plain
         # An AttributeError, so that hasattr works; see __getattr__.
         raise AttributeError
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from attnbook.reading import is_traced
+from attnbook.torch_private import is_traced, may_change_arguments
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
@@ -114,7 +114,7 @@ class ExplainedModule(nn.Module):
             return super().__call__(*args, **kwargs)
         except TypeError:
             # A hook may have changed the arguments, and torch.compile cannot trace `inspect`.
-            if not (self._forward_pre_hooks or torch.compiler.is_compiling()):
+            if not (may_change_arguments(self) or torch.compiler.is_compiling()):
                 explain_arguments(self, self.forward, args, kwargs)
             raise
 

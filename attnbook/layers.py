@@ -45,7 +45,6 @@ from attnbook.fused.fallback import (
     all_finite,
     are_ordinary,
     is_plain,
-    is_untouched,
     stay_finite,
 )
 from attnbook.fused.on_demand import WeightsOnDemand
@@ -55,6 +54,7 @@ from attnbook.masking.masks import visible_keys
 from attnbook.masking.padding import replace_hidden, zero_hidden
 from attnbook.reading import may_choose_by
 from attnbook.scoring import additive_features, scaled_dot_score, scaled_products
+from attnbook.torch_private import is_untouched
 from attnbook.weighting import check_bias, weigh
 
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
 """What is being done with tensors just now, and whether their numbers may be read.
 
 Two questions have to be asked before a number is read: may it be read to refuse a bad one
-(`may_refuse`), or to choose a path (`may_choose_by`)? What torch keeps private about programs that
-are recorded, compiled or transformed is looked up here.
+(`numbers_to_refuse`), or to choose a path (`may_choose_by`)?
 """
 
 from __future__ import annotations
@@ -14,23 +13,25 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.autograd import forward_ad
-from torch.fx.experimental.proxy_tensor import get_proxy_mode
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode
+
+from attnbook.torch_private import (
+    is_differentiated_forward,
+    is_fake,
+    is_recording,
+    is_transformed,
+    unwrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# torch has no public functions for these.
-_functorch = torch._C._functorch
-
 _check_everywhere: ContextVar[bool] = ContextVar("attnbook_checked", default=False)
 
 
-def may_refuse(numbers: Tensor) -> bool:
-    """Whether numbers of the caller's are checked: on the CPU, or inside `checked()`."""
-    return is_readable(numbers) and (numbers.is_cpu or _check_everywhere.get())
+def numbers_to_refuse(tensor: Tensor) -> Tensor | None:
+    """The numbers to check, of all samples: on the CPU, or inside `checked()`; else None."""
+    may_refuse = is_readable(tensor) and (tensor.is_cpu or _check_everywhere.get())
+    return unwrap(tensor) if may_refuse else None
 
 
 def may_choose_by(tensor: Tensor) -> bool:
@@ -41,7 +42,7 @@ def may_choose_by(tensor: Tensor) -> bool:
 def is_readable(tensor: Tensor) -> bool:
     """Whether there are numbers that can be read now, perhaps after waiting for a GPU."""
     is_constant = torch.compiler.is_compiling() or is_recording()
-    return not (is_constant or tensor.is_meta or isinstance(tensor, FakeTensor))
+    return not (is_constant or tensor.is_meta or is_fake(tensor))
 
 
 def needs_fallback(*tensors: Tensor) -> bool:
@@ -54,55 +55,7 @@ def needs_fallback(*tensors: Tensor) -> bool:
     for tensor in tensors:
         if type(tensor) not in (Tensor, nn.Parameter) or tensor.is_meta:
             return True
-    return is_recording() or is_transformed() or forward_ad._current_level >= 0
-
-
-def is_recording() -> bool:
-    """Whether `torch.jit.trace` or `make_fx` records this: what is read becomes a constant."""
-    if torch.compiler.is_compiling():
-        return False
-    # The first test is there because it is faster.
-    makes_fx = is_in_torch_dispatch_mode() and get_proxy_mode() is not None
-    return makes_fx or is_traced()
-
-
-def is_traced() -> bool:
-    """Whether `torch.jit.trace` records what is done."""
-    return torch._C._get_tracing_state() is not None
-
-
-def is_transformed() -> bool:
-    """Whether a transform of `torch.func` acts."""
-    return torch._C._are_functorch_transforms_active()
-
-
-def is_mapping() -> bool:
-    """Whether this runs within `torch.func.vmap`, for one of many samples."""
-    if torch.compiler.is_compiling() or _functorch.maybe_current_level() is None:
-        return False
-    vmap = _functorch.TransformType.Vmap
-    return any(level.key() == vmap for level in _functorch.get_interpreter_stack())
-
-
-def is_mapped(grad: Tensor) -> bool:
-    """Whether a gradient is a batch of gradients, as for a vectorised Jacobian."""
-    return _functorch.is_batchedtensor(grad) or _functorch.is_legacy_batchedtensor(grad)
-
-
-def unwrap(tensor: Tensor) -> Tensor:
-    """Remove the wrappers of `torch.func` from a tensor, within its transforms or after.
-
-    Axes that `vmap` maps over are axes again: they come first, the outermost before all.
-    In a program that is being compiled, wrappers stay.
-    """
-    if torch.compiler.is_compiling():
-        return tensor
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        mapped = _functorch.maybe_get_bdim(tensor)
-        tensor = _functorch.get_unwrapped(tensor)
-        if mapped > 0:
-            tensor = tensor.movedim(mapped, 0)
-    return tensor
+    return is_recording() or is_transformed() or is_differentiated_forward()
 
 
 @contextmanager

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from attnbook.checks import describe_value
-from attnbook.fused.fallback import is_untouched
 from attnbook.layers import DotProductAttention
+from attnbook.torch_private import is_untouched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,8 @@ def check_from_torch(name: str, module: nn.Module, kind: type[nn.Module], *steps
     if not isinstance(module, kind):
         raise TypeError(f"{name} must be an nn.{kind.__name__}, got {type(module).__name__}")
     for step in ("forward", *steps):
-        if getattr(type(module), step) is not getattr(kind, step):
+        # Where torch has no such step, it has others, and a subclass may define them.
+        if getattr(type(module), step, type(module)) is not getattr(kind, step, kind):
             raise TypeError(
                 f"{name} must compute what nn.{kind.__name__} does, got a "
                 f"{type(module).__name__}, which has a {step} of its own"

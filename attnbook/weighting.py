@@ -17,7 +17,8 @@ from attnbook.checks import (
     see_recipe,
 )
 from attnbook.masking.masks import visible_keys, without_future
-from attnbook.reading import is_transformed, may_refuse
+from attnbook.reading import numbers_to_refuse
+from attnbook.torch_private import is_transformed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,7 +140,7 @@ def check_bias(
     check_broadcasts("bias", bias, shape)
     check_device("bias", bias, "scores", like)
     check_dtype("bias", bias, "scores", like)
-    readable = may_refuse(bias) and not is_transformed()
+    readable = not is_transformed() and numbers_to_refuse(bias) is not None
     # Almost always all numbers are finite, and their sum tells it quickly.
     if readable and math.prod(shape) > 0 and not math.isfinite(bias.sum().item()):
         seen = without_future(visible, shape, bias.device) if causal else visible

@@ -2,7 +2,6 @@
 
 import atexit
 import gc
-import math
 import os
 import shutil
 import tempfile
@@ -12,7 +11,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from attnbook.fused import blocks, choose, dot_product
+from attnbook.selftest.paths import PATHS, take_path
 
 # So that failed assertions in helpers show what was compared.
 pytest.register_assert_rewrite(*(f"tests.{room.name}" for room in Path(__file__).parent.iterdir()))
@@ -78,21 +77,8 @@ def qkv(rng):
     )
 
 
-# The third path differs from the second only in the size of its blocks; `make check` omits it.
-LARGE = "fast in large blocks"
-PATHS = ["plain", "fast", pytest.param(LARGE, marks=pytest.mark.slow)]
-
-
-@pytest.fixture(scope="module", params=PATHS)
+@pytest.fixture(scope="module", params=[*PATHS[:2], pytest.param(PATHS[2], marks=pytest.mark.slow)])
 def every_path(request):
     """Run a test by the plain formulas, and by the fast paths with small and large blocks."""
-    smallest = math.inf if request.param == "plain" else 0
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "STREAMED"):
-            patch.setattr(choose, name, smallest)
-        for name in ("SCORES_STORED", "PRODUCTS_WIDENED", "PRODUCTS_SLICED", "FAST_TANH"):
-            patch.setattr(choose, name, smallest)
-        if request.param == "fast":
-            patch.setattr(blocks, "BLOCK", 100)  # one example's queries do not fit
-            patch.setattr(dot_product, "ROWS", 2)
+    with take_path(request.param):
         yield request.param

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from attnbook.checks import check_sizes
+from attnbook.torch_private import SHOWS_OPERATIONS, DispatchMode, schema_of
 
 BYTES = 4  # of a number in float32
 
@@ -59,7 +58,7 @@ def key_value_bytes(
     return 2 * positions * num_kv_heads * head_size * layers * bytes_each
 
 
-class _WriteCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
+class _WriteCounter(DispatchMode or object):  # type: ignore[misc]  # torch's
     """Counts the numbers of all tensors that operations fill; views and new memory are not."""
 
     numbers = 0
@@ -73,7 +72,7 @@ class _WriteCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     ) -> Any:  # noqa: ANN401
         if "empty" in func.overloadpacket.__name__:
             return func(*args, **(kwargs or {}))
-        filled = _tensors(_changed(func._schema, args, kwargs or {}))
+        filled = _tensors(_changed(schema_of(func), args, kwargs or {}))
         given = {_storage(tensor) for tensor in _tensors([args, kwargs])}
         result = func(*args, **(kwargs or {}))
         filled += [made for made in _tensors(result) if _storage(made) not in given]
@@ -95,7 +94,14 @@ def _changed(
 
 
 def _tensors(value: object) -> list[torch.Tensor]:
-    return [each for each in tree_leaves(value) if isinstance(each, torch.Tensor)]
+    """The tensors among the arguments or the results of an operation."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if not isinstance(value, list | tuple):
+        return []
+    return [tensor for each in value for tensor in _tensors(each)]
 
 
 def _storage(tensor: torch.Tensor) -> int:
@@ -111,12 +117,20 @@ def numbers_written(program: Callable[..., object], *args: object) -> int:
     processor, and torch on a GPU. What happens inside one operation, as in a matrix product, is
     not counted, nor is a tensor that is made of Python's numbers.
 
+    Raises:
+        RuntimeError: this version of torch does not show its operations.
+
     Example:
         >>> from attnbook.costs.counting import numbers_written
         >>> numbers_written(lambda x, y: torch.tanh(x + y), torch.ones(3, 1), torch.ones(1, 5))
         30
     """
-    counter = _WriteCounter()  # type: ignore[no-untyped-call]  # torch's own class has no types
+    if not SHOWS_OPERATIONS:
+        raise RuntimeError(
+            "numbers_written needs a torch that shows its operations, by a TorchDispatchMode, got "
+            f"torch {torch.__version__}"
+        )
+    counter = _WriteCounter()
     with counter:
         program(*args)
     return counter.numbers

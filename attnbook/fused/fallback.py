@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from attnbook.checks import autocast_is_on
-from attnbook.reading import is_mapped, may_choose_by
+from attnbook.reading import may_choose_by
+from attnbook.torch_private import is_mapped, is_untouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,24 +46,6 @@ def all_finite(tensor: Tensor) -> bool:
 def wide_dtype(tensor: Tensor) -> torch.dtype:
     """Return a dtype in which sums of its numbers seldom overflow."""
     return torch.promote_types(tensor.dtype, torch.float)
-
-
-def is_untouched(module: nn.Module, *, global_hooks: bool = True) -> bool:
-    """Whether calling a module runs only its class's forward: no hook, no forward of its own.
-
-    Args:
-        global_hooks: whether hooks of all modules count, too.
-    """
-    # torch has no public function for this.
-    if global_hooks and _has_any_global_hook():  # type: ignore[no-untyped-call]
-        return False
-    has_hooks = (
-        module._forward_hooks
-        or module._forward_pre_hooks
-        or module._backward_hooks
-        or module._backward_pre_hooks
-    )
-    return not has_hooks and "forward" not in vars(module)
 
 
 def is_plain(linear: nn.Module) -> bool:

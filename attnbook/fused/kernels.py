@@ -23,6 +23,7 @@ from torch import Tensor
 
 from attnbook.fused import blocks
 from attnbook.masking.padding import zero_hidden
+from attnbook.torch_private import has_cpp_compiler
 
 
 def _tanh_of_exponentials(q: Tensor, k: Tensor) -> Tensor:
@@ -48,18 +49,6 @@ def _kernels(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
         torch.compile(over_keys, dynamic=True),
         torch.compile(over_queries, dynamic=True),
     )
-
-
-@cache
-def _has_compiler() -> bool:
-    """Whether torch finds a C++ compiler; it has no public function for this."""
-    from torch._inductor.cpp_builder import get_cpp_compiler  # noqa: PLC0415 - slow to import
-
-    try:
-        get_cpp_compiler()
-    except (OSError, RuntimeError):  # none was found, or CXX names no program
-        return False
-    return True
 
 
 def _formulas(tanh_of: Callable[[Tensor, Tensor], Tensor]) -> _Kernels:
@@ -95,7 +84,7 @@ def _choose(q: Tensor, k: Tensor) -> tuple[_Kernels, Tensor, Tensor]:
 @torch.no_grad()
 def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None) -> Tensor:
     """Score as `blocks.score_in_blocks` does, by a compiled kernel where it is right."""
-    if not _has_compiler():
+    if not has_cpp_compiler():
         return blocks.score_in_blocks(queries, keys, weight, visible)
     cleared = zero_hidden(keys, visible)
     q, k, w = (blocks.flatten_heads(tensor.detach()) for tensor in (queries, cleared, weight))
@@ -114,7 +103,7 @@ def compiled_score(queries: Tensor, keys: Tensor, weight: Tensor, visible: Tenso
 def _compiled_gradients(
     grad: Tensor, queries: Tensor, keys: Tensor, weight: Tensor, visible: Tensor | None
 ) -> tuple[Tensor, ...]:
-    if not _has_compiler():
+    if not has_cpp_compiler():
         return blocks.score_gradients(grad, queries, keys, weight, visible)
     cleared = zero_hidden(keys, visible)
     inputs = queries, cleared, weight

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from attnbook.reading import is_mapped
+from attnbook.torch_private import is_mapped, softmax_gradient
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float
@@ -50,8 +50,7 @@ class _Weights(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # noqa: ANN401
         weights, visible = ctx.saved_tensors
         grad = _clear_hidden(grad, visible)
-        step = torch.ops.aten._softmax_backward_data
-        return step(grad, weights, -1, weights.dtype).to(ctx.dtype), None
+        return softmax_gradient(grad, weights).to(ctx.dtype), None
 
 
 def _clear_hidden(tensor: Tensor, visible: Tensor) -> Tensor:

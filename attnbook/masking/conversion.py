@@ -15,7 +15,7 @@ import torch
 
 from attnbook.checks import check_dense, check_size, describe_value, see_recipe
 from attnbook.masking.masks import explain_numbers
-from attnbook.reading import may_refuse, unwrap
+from attnbook.reading import numbers_to_refuse
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Shaped
@@ -177,8 +177,7 @@ def _of_added(mask: Tensor, ours: str = "mask", *, lowest_hides: bool = False) -
     if not mask.is_floating_point():
         rule = "hold booleans, or 0 and -inf that are added to the scores"
         raise TypeError(f"mask must {rule}, got {mask.dtype}: {fix}")
-    if may_refuse(mask):
-        numbers = unwrap(mask)
+    if (numbers := numbers_to_refuse(mask)) is not None:
         known = (numbers == 0) | (numbers == -math.inf)
         if lowest_hides:
             known = known | (numbers == torch.finfo(mask.dtype).min)
@@ -189,9 +188,8 @@ def _of_added(mask: Tensor, ours: str = "mask", *, lowest_hides: bool = False) -
 
 def _check_ones(mask: Tensor) -> None:
     """Refuse numbers other than 0 and 1."""
-    if mask.dtype == torch.bool or not may_refuse(mask):
+    if mask.dtype == torch.bool or (numbers := numbers_to_refuse(mask)) is None:
         return
-    numbers = unwrap(mask)
     known = (numbers == 0) | (numbers == 1)
     fix = f"a mask that is added to the scores has four axes{SEE}"
     if (numbers > 1).any():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 import torch
 
 from attnbook.checks import check_dense, check_numbers, see_recipe, see_recipe_of
-from attnbook.reading import may_refuse, unwrap
+from attnbook.reading import numbers_to_refuse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,8 @@ def lengths_for_queries(
     """Check lengths and line them up with scores: `(batch, [1,] 1 or num_queries, 1)`."""
     check_lengths(name, lengths, shape)
     check_numbers(name, lengths, device)
-    if may_refuse(lengths):
-        _check_in_range(name, unwrap(lengths), shape[-1])
+    if (numbers := numbers_to_refuse(lengths)) is not None:
+        _check_in_range(name, numbers, shape[-1])
     per_query = lengths if lengths.dim() == 2 else lengths.unsqueeze(1)
     lined_up = make_comparable(per_query if device is None else per_query.to(device)).unsqueeze(-1)
     return lined_up if len(shape) == 3 else lined_up[:, None]

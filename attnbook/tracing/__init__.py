@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from attnbook.torch_private import without_compiler
 from attnbook.tracing.naming import USUALLY_FREE, check_names, check_sizes
 from attnbook.tracing.record import Step
 from attnbook.tracing.run import compare
@@ -67,6 +68,6 @@ def trace(
     """
     named = check_sizes({} if sizes is None else sizes)
     varied = {*named} & USUALLY_FREE if vary is None else {*check_names(vary, "vary", named)}
-    scope = Scope(getattr(layer, "_orig_mod", layer), follow)  # torch.compile's
+    scope = Scope(without_compiler(layer), follow)
     found = compare(scope, (inputs, keyword_inputs), named, varied)
     return Trace(*found)

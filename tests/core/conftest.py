@@ -12,4 +12,4 @@ def _blocks_instead_of_kernels(request, monkeypatch):
     `tests/fused/test_kernels.py` tests the kernels, and with `--full` these tests use them too.
     """
     if not request.config.getoption("--full"):
-        monkeypatch.setattr(kernels, "_has_compiler", lambda: False)
+        monkeypatch.setattr(kernels, "has_cpp_compiler", lambda: False)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MLPAttention
-from tests import oracle
+from attnbook.selftest import oracle
 from tests.cases import (
     LAYERS,
     PER_QUERY,

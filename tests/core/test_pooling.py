@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnbook import kernel_pool, pool
-from tests import oracle
+from attnbook.selftest import oracle
 
 TOLERANCE = {torch.float64: 1e-13, torch.float32: 1e-5, torch.bfloat16: 5e-2, torch.float16: 5e-3}
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnbook import additive_score, bilinear_score, dot_score, gaussian_score, scaled_dot_score
-from tests import oracle
+from attnbook.selftest import oracle
 
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.bfloat16: 8e-2, torch.float16: 1e-2}
 

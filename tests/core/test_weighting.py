@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook import masked_softmax
-from tests import oracle
+from attnbook.selftest import oracle
 from tests.cases import PER_EXAMPLE, PER_QUERY, are_unchanged, copy_with_versions, seeds
 
 TOLERANCE = {torch.float64: 1e-14, torch.float32: 1e-6, torch.bfloat16: 8e-3, torch.float16: 1e-3}

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attnbook import MultiHeadAttention
+from attnbook.costs import counting
 from attnbook.costs.counting import key_value_bytes, numbers_written, projection_parameters
 from attnbook.scoring import additive_score, dot_score
 
@@ -62,3 +63,9 @@ def test_keys_and_values_of_shared_heads_need_as_many_bytes_as_their_tensors():
 def test_a_size_that_is_no_whole_number_from_1_on_is_refused(count, error, message):
     with pytest.raises(error, match=message):
         count()
+
+
+def test_a_torch_that_shows_no_operations_is_refused(monkeypatch):
+    monkeypatch.setattr(counting, "SHOWS_OPERATIONS", False)
+    with pytest.raises(RuntimeError, match=r"numbers_written needs a torch that .* got torch 2"):
+        numbers_written(torch.neg, torch.ones(1))

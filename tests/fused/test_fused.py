@@ -13,8 +13,8 @@ from attnbook.fused import blocks, kernels
 from attnbook.fused.additive import fast_additive_score
 from attnbook.fused.softmax import fast_weigh
 from attnbook.scoring import additive_features
+from attnbook.selftest import oracle
 from attnbook.weighting import weigh
-from tests import oracle
 from tests.cases import (
     PER_EXAMPLE,
     PER_QUERY,
@@ -248,7 +248,7 @@ def test_no_weights_are_computed_where_none_are_stored(name, every_path):
 
 @pytest.mark.few(2)
 def test_a_compiled_layer_calls_an_operation_of_its_own(every_path, qkv, monkeypatch):
-    monkeypatch.setattr(kernels, "_has_compiler", lambda: False)
+    monkeypatch.setattr(kernels, "has_cpp_compiler", lambda: False)
     torch.compiler.reset()
     layer = make("additive")
     graphs = []

@@ -16,7 +16,7 @@ from tests.fused.test_fused import projections
 @pytest.mark.parametrize("wrong", ["no-such-program", "/"])
 def test_a_missing_compiler_is_detected(wrong):
     with torch._inductor.config.patch({"cpp.cxx": (wrong,)}):
-        assert not kernels._has_compiler.__wrapped__()
+        assert not kernels.has_cpp_compiler.__wrapped__()
 
 
 @pytest.mark.weekly  # a compiler takes half a minute for each; other tests compile without one
@@ -89,7 +89,7 @@ def test_a_compiled_layer_learns_from_projected_keys_of_another_layout(qkv, monk
 )
 def test_the_operation_follows_torchs_rules(has_compiler, masked, rng, monkeypatch):
     if not has_compiler:
-        monkeypatch.setattr(kernels, "_has_compiler", lambda: False)
+        monkeypatch.setattr(kernels, "has_cpp_compiler", lambda: False)
     mask = length_mask(PER_EXAMPLE, (2, 3, 7)) if masked else None
     sizes = (2, 3, 5), (2, 7, 5), (5,)
     inputs = [torch.randn(*size, generator=rng).requires_grad_() for size in sizes]
@@ -98,4 +98,4 @@ def test_the_operation_follows_torchs_rules(has_compiler, masked, rng, monkeypat
 
 def test_an_installed_compiler_is_detected(monkeypatch):
     monkeypatch.setattr("torch._inductor.cpp_builder.get_cpp_compiler", lambda: "g++")
-    assert kernels._has_compiler.__wrapped__()
+    assert kernels.has_cpp_compiler.__wrapped__()

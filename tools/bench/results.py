@@ -10,13 +10,13 @@ import json
 import math
 import os
 import platform
-import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from attnbook.selftest.environment import processor
 from attnbook.timing import readable
 from tools import ROOT
 from tools.repository_address import git
@@ -24,14 +24,6 @@ from tools.repository_address import git
 Result = dict[str, Any]
 RESULTS = ROOT / "_build" / "bench.json"
 MEASURED = ROOT / "tools" / "bench" / "measured.json"
-
-
-def processor() -> str:
-    """The model of the processor, by its name in the system."""
-    cpuinfo = Path("/proc/cpuinfo")
-    text = cpuinfo.read_text() if cpuinfo.exists() else ""
-    match = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
-    return match[1] if match else platform.processor() or platform.machine()
 
 
 def machine() -> Result:

@@ -12,6 +12,7 @@ from attnbook.checks import check_axes, check_dropout, check_flag, check_size
 from attnbook.models.checks import check_vectors
 from attnbook.models.transformer.config import FEED_FORWARDS, NORMS, check_word, choice
 from attnbook.multihead import MultiHeadAttention
+from attnbook.torch_private import ENCODER_STEPS
 from attnbook.torch_weights import check_from_torch, check_part
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class Block(nn.Module):
             ValueError: it normalises after adding, or has another activation than ReLU.
         """
         kind = nn.TransformerEncoderLayer
-        check_from_torch("module", module, kind, "_sa_block", "_ff_block")
+        check_from_torch("module", module, kind, *ENCODER_STEPS)
         if not module.norm_first:
             raise ValueError("module must have norm_first=True, got norm_first=False")
         if not (module.activation is F.relu or type(module.activation) is nn.ReLU):

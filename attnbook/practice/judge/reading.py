@@ -18,6 +18,7 @@ from attnbook.messages import Messages
 from attnbook.practice.judge.lists import DEEPEST, Unreadable, as_plain
 from attnbook.practice.list_task import ListTask
 from attnbook.practice.task import Task
+from attnbook.torch_private import IGNORES_SUBCLASSES, is_fake, is_wrapped, without_subclasses
 
 TEXT = Messages(__file__)
 MOST = 10_000_000  # numbers of a result
@@ -119,15 +120,14 @@ def to_plain_tensor(value: Tensor) -> Tensor:
     Raises:
         Unreadable: it has no numbers that can be compared.
     """
-    from torch._subclasses.fake_tensor import FakeTensor  # noqa: PLC0415 - takes time to import
-
     if is_a(value, UninitializedParameter) or is_a(value, UninitializedBuffer):
         raise Unreadable(TEXT("not_initialized"))
-    with torch._C.DisableTorchFunctionSubclass():
-        if torch._C._functorch.is_functorch_wrapped_tensor(value):
+    is_own = type(value) in (Tensor, torch.nn.Parameter)
+    with without_subclasses():
+        if is_wrapped(value):
             raise Unreadable(TEXT("function_transform"))
-        is_wrapper = torch.utils._python_dispatch.is_traceable_wrapper_subclass(value)
-        if is_wrapper or is_a(value, FakeTensor):
+        is_wrapper = hasattr(type(value), "__tensor_flatten__")
+        if is_wrapper or is_fake(value) or not (is_own or IGNORES_SUBCLASSES):
             raise Unreadable(TEXT("other_class", name=class_name(value)))
         if value.is_nested:
             raise Unreadable(TEXT("nested"))
@@ -141,7 +141,7 @@ def to_plain_tensor(value: Tensor) -> Tensor:
             raise Unreadable(TEXT("too_many", number=f"{value.numel():,}"))
         if value.device.type != "cpu":
             raise Unreadable(TEXT("other_device", device=value.device))
-        if type(value) not in (Tensor, torch.nn.Parameter):
+        if not is_own:
             value = torch.Tensor.as_subclass(value, Tensor)
     return value
 

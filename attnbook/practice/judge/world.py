@@ -25,19 +25,14 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.nn.modules import module as hooks_of_modules
+
+from attnbook.torch_private import GLOBAL_HOOKS, PRINT_OPTIONS
 
 Owner = ModuleType | type
 # Attributes of a class that Python writes itself; in modules torch's compiler writes many such.
 _PRIVATE = ("__doc__", "__annotations__", "__abstractmethods__")
 _DICT = type.__dict__["__dict__"].__get__  # of a class, even if its metaclass hides it
 _OF_PYTHON = ("stdout", "stderr", "stdin", "excepthook", "displayhook")
-_HOOKS = (
-    "_global_forward_hooks",
-    "_global_forward_pre_hooks",
-    "_global_backward_hooks",
-    "_global_backward_pre_hooks",
-)
 
 
 class Names:
@@ -138,7 +133,7 @@ class Settings:
             _restorer(torch.autograd.set_detect_anomaly, torch.is_anomaly_enabled()),
             _restorer(torch.set_float32_matmul_precision, torch.get_float32_matmul_precision()),
             _restorer(torch.set_num_threads, torch.get_num_threads()),
-            *(_dict_restorer(getattr(hooks_of_modules, name)) for name in _HOOKS),
+            *(_dict_restorer(hooks) for hooks in GLOBAL_HOOKS),
         ]
 
     def put_back(self) -> None:
@@ -156,7 +151,7 @@ class AllSettings(Settings):
             _restorer(torch.default_generator.set_state, torch.default_generator.get_state()),
             _restorer(random.setstate, random.getstate()),
             *_numpy_restorers(),
-            _dict_restorer(vars(torch._tensor_str.PRINT_OPTS)),
+            _dict_restorer(PRINT_OPTIONS),
             *_list_restorers(sys, "path"),
             *_list_restorers(sys, "argv"),
             *_list_restorers(logging.root, "handlers"),

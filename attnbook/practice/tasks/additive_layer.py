@@ -12,6 +12,7 @@ from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import lengths, normal, with_dtype
 from attnbook.practice.reference_steps import pool, visible_keys, weigh
 from attnbook.practice.task import Function, Task
+from attnbook.torch_private import without_compiler
 
 Lengths = Tensor | None
 Sizes = tuple[int, int, int]
@@ -34,11 +35,11 @@ def _as_function(written: Function) -> Function:
             raise TypeError("this is a layer already: pass its class, AdditiveAttention")
         layer = written(W_k.shape[1], W_q.shape[1], w_v.shape[1])
         layer.to(w_v.dtype)
-        compiled = hasattr(layer, "_orig_mod")
         weights = {"W_q.weight": W_q, "W_k.weight": W_k, "w_v.weight": w_v}
-        inner: nn.Module = layer.get_submodule("_orig_mod") if compiled else layer
+        inner = without_compiler(layer)
         _check_weights(inner, weights)
-        prefix = "_orig_mod." if compiled else ""
+        # A compiled layer has the written one as its only part.
+        prefix = "" if inner is layer else next(name for name, _ in layer.named_children()) + "."
         state = {f"{prefix}{name}": weight for name, weight in weights.items()}
         arguments = queries, keys, values, *([] if valid_lens is None else [valid_lens])
         with torch.no_grad():  # state from an earlier call must not matter

@@ -26,7 +26,7 @@ from attnbook.models.transformer.stories import (
     window_of,
 )
 from attnbook.practice import parts
-from tests import oracle
+from attnbook.selftest import oracle
 from tools.models.grade_stories import CAUSAL, lines_are_causal
 from tools.models.stories import (
     CONFIG,

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tests import oracle
+from attnbook.selftest import oracle
 from tools.bench import worker
 from tools.bench.cases import Case, Setting, textbook_dot
 from tools.bench.programs import PROGRAMS
