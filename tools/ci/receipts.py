@@ -18,7 +18,8 @@ from tools import ROOT
 Receipt = dict[str, Any]
 FOLDER = ROOT / "tools" / "receipts"
 START, END = "<!-- seen -->", "<!-- /seen -->"
-TITLES = ("system", "device", "processor", "Python", "torch", "attnbook", "comparisons", "faults")
+NEEDED = ("system", "device", "processor", "Python", "torch", "comparisons", "faults")
+PLACE = NEEDED[:3]  # what is in the first column
 # What a receipt must show for each kind of machine; without one, its row is empty.
 KINDS = {
     "Linux, CPU": ("Linux", "cpu"),
@@ -39,7 +40,7 @@ def read_receipts(folder: Path = FOLDER) -> list[Receipt]:
     found = []
     for path in sorted(folder.glob("*.json")):
         receipt = json.loads(path.read_text("utf-8"))
-        missing = [title for title in TITLES if title not in receipt]
+        missing = [name for name in NEEDED if name not in receipt]
         if missing:
             raise ValueError(f"{path.name} must be a receipt of the self-test, got no {missing[0]}")
         if not any(_is_of(receipt, kind) for kind in KINDS):
@@ -61,12 +62,14 @@ def _is_of(receipt: Receipt, kind: str) -> bool:
 def make_table(receipts: Iterable[Receipt]) -> str:
     """A row for each receipt, and one for each kind of machine that none was seen from."""
     receipts = [*receipts]
-    lines = [_row(TITLES), _row("---" for _ in TITLES)]
+    lines = [_row(["machine", *NEEDED[3:]]), "|---" * 5 + "|"]
     for kind in KINDS:
-        rows = [[str(it[title]) for title in TITLES] for it in receipts if _is_of(it, kind)]
-        empty = [*kind.split(", "), "not seen", *[""] * (len(TITLES) - 3)]
-        lines += [_row(row) for row in rows or [empty]]
-    return "\n".join(lines)
+        for it in (receipt for receipt in receipts if _is_of(receipt, kind)):
+            machine = ", ".join(str(it[name]) for name in PLACE)
+            lines.append(_row([machine, *(str(it[name]) for name in NEEDED[3:])]))
+    unseen = [kind for kind in KINDS if not any(_is_of(it, kind) for it in receipts)]
+    # No spaces in empty cells: the words of the README are counted.
+    return "\n".join([*lines, *(f"| {kind} | not seen ||||" for kind in unseen)])
 
 
 def _row(cells: Iterable[str]) -> str:

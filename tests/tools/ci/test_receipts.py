@@ -6,18 +6,24 @@ import json
 
 import pytest
 
+from tools import ROOT
 from tools.ci import receipts
-from tools.ci.receipts import END, KINDS, START, TITLES, make_table, put_between_markers
+from tools.ci.receipts import END, KINDS, NEEDED, START, make_table, put_between_markers
 
-SEEN = dict.fromkeys(TITLES, "1") | {"system": "Linux x86_64", "device": "cuda (H1)", "faults": 0}
+SEEN = dict.fromkeys(NEEDED, "1") | {"system": "Linux x86_64", "device": "cuda (H1)", "faults": 0}
 
 
 def test_a_receipt_has_a_row_and_what_was_not_seen_has_an_empty_one():
     lines = make_table([SEEN]).splitlines()
     assert len(lines) == 2 + len(KINDS)
-    assert lines[3] == "| Linux x86_64 | cuda (H1) | 1 | 1 | 1 | 1 | 1 | 0 |"
-    assert [line for line in lines if "| not seen |" in line] == [lines[2], *lines[4:]]
-    assert {line.count("|") for line in lines} == {len(TITLES) + 1}
+    assert lines[2] == "| Linux x86_64, cuda (H1), 1 | 1 | 1 | 1 | 0 |"
+    assert [line for line in lines if "| not seen |" in line] == lines[3:]
+    assert {line.count("|") for line in lines} == {6}
+
+
+def test_the_readme_has_the_table_of_the_stored_receipts():
+    readme, table = (ROOT / "README.md").read_text("utf-8"), make_table(receipts.read_receipts())
+    assert put_between_markers(readme, table) == readme
 
 
 def test_the_stored_receipts_are_of_this_version_of_the_format_and_without_a_fault():
