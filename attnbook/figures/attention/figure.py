@@ -36,6 +36,7 @@ from attnbook.figures.shared.base import (
 from attnbook.masking.masks import check_mask, count_visible, length_mask, visible_keys
 from attnbook.messages import Messages
 from attnbook.pooling import pool
+from attnbook.practice.judge.checking import call_safely
 from attnbook.practice.judge.progress import latest_function, listen
 from attnbook.practice.judge.reading import to_plain_value
 from attnbook.practice.registry import find_list_task
@@ -217,13 +218,12 @@ class AttentionFigure(Figure):
 
     @traitlets.observe("calls")
     def _call_function(self, _change: object) -> None:
-        function = latest_function(self.written["task"]) or len
-        returned = {"number": self.calls["number"]}
-        try:
-            given = [to_plain_value(function(*arguments)) for arguments in self.calls["calls"]]
-            self.returned = returned | {"given": given}
-        except Exception as error:  # of the reader's code
-            self.returned = returned | {"error": f"{type(error).__name__}: {error}"}
+        function, number = latest_function(self.written["task"]) or len, self.calls["number"]
+        given, reason = call_safely(
+            lambda: [to_plain_value(function(*arguments)) for arguments in self.calls["calls"]]
+        )
+        result = {"error": reason} if reason else {"given": given}
+        self.returned = {"number": number, **result}
 
     @property
     def attention_weights(self) -> Float[Tensor, "batch queries keys"]:

@@ -82,7 +82,8 @@ function askingPython(model, answers) {
   };
   const show = () => {
     const { own = [], given = [], refusal } = model.get("result");
-    const texts = own.map((isOwn, i) => `\`${model.get("parts")[i].called}\`: ${CODE.part[isOwn ? "own" : "missing"]}`);
+    const names = ["attention", ...model.get("parts").map(({ called }) => called)];
+    const texts = own.map((isOwn, i) => `\`${names[i]}\`: ${CODE.part[isOwn ? "own" : "missing"]}`);
     lines.replaceChildren(...texts.map((text) => make("li", {}, ...withCode(text))));
     const same = given.filter((answer, i) => answers.show(i, answer));
     put(status, {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import traitlets
@@ -11,9 +11,11 @@ import traitlets
 from attnbook.figures.shared.base import Figure, check_count, module, stylesheet
 from attnbook.figures.tokens.writing import write
 from attnbook.messages import Messages
+from attnbook.practice.judge.checking import call_safely
 from attnbook.practice.judge.data import parts_of
 from attnbook.practice.judge.progress import latest_function
 from attnbook.practice.parts import PARTS, STAGES, part_of
+from attnbook.practice.task import Function
 
 if TYPE_CHECKING:
     from attnbook.models.transformer.stories import Story
@@ -24,13 +26,23 @@ TASK = "attention-from-parts"
 SCORES = (STAGES[0], "scaled-score-by-hand")
 
 
+def with_names(function: Function, names: dict[str, Function]) -> Function:
+    """A function that finds other functions under these names."""
+    if not isinstance(function, FunctionType):
+        return function
+    found = {**function.__globals__, **names}
+    return FunctionType(
+        function.__code__, found, "attention", function.__defaults__, function.__closure__
+    )
+
+
 class InsideFigure(Figure):
     """The answers of the story model, and those that it gives with the reader's attention.
 
     On the book's pages MicroPython calls the function that the reader wrote, in all heads of all
     layers, with the functions that the reader wrote for its stages. Where one is missing or
     wrong, the book's is used. In a notebook its own Python answers, with the functions that
-    `check` has got for the three stages from cells to write in.
+    `check` has got from cells to write in.
 
     Args:
         stories: what is asked, at most ten.
@@ -94,27 +106,25 @@ class InsideFigure(Figure):
             action=action,
             caption=caption,
         )
-        self._asked_for, self._tasks = stories, [score, *STAGES[1:]]
+        self._asked_for, self._tasks = stories, [TASK, score, *STAGES[1:]]
         self._write_text(self._lines())
 
     @traitlets.observe("asked")
     def _answer(self, _change: object) -> None:
         from attnbook.models.transformer.checkpoints import book_decoder  # noqa: PLC0415
-        from attnbook.models.transformer.stages import STAGES as NAMES  # noqa: PLC0415
         from attnbook.models.transformer.stages import replace_stage  # noqa: PLC0415
         from attnbook.models.transformer.stories import answers  # noqa: PLC0415
 
         own = [latest_function(task) for task in self._tasks]
-        result = {"asked": self.asked, "own": [it is not None for it in own], "given": []}
-        model = book_decoder(self.name).double()
-        with ExitStack() as stack:
-            for name, task, function in zip(NAMES, self._tasks, own, strict=True):
-                stage = function or PARTS[task][0]
-                stack.enter_context(replace_stage(model, name, stage))
-            try:
-                self.result = result | {"given": answers(model, self._asked_for)}
-            except TypeError as error:  # of a function that is not a stage
-                self.result = result | {"refusal": str(error)}
+        functions = [it or PARTS[task][0] for it, task in zip(own, self._tasks, strict=True)]
+        attention, *stages = functions
+        names = dict(zip(("score", "masked_softmax", "pool"), stages, strict=True))
+        joined = with_names(attention, names)
+        with replace_stage(model := book_decoder(self.name).double(), "attention", joined):
+            given, reason = call_safely(lambda: answers(model, self._asked_for))
+        are_own = [it is not None for it in own]
+        result = {"refusal": reason} if reason else {"given": given}
+        self.result = {"asked": self.asked, "own": are_own, **result}
 
     def _lines(self) -> Iterator[str]:
         yield TEXT("title", count=len(self.stories), name=self.name)

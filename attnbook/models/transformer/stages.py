@@ -11,6 +11,7 @@ import torch
 
 from attnbook.checks import describe_value
 from attnbook.layers import DotProductAttention
+from attnbook.masking.masks import visible_keys
 from attnbook.models.checks import check_kind
 from attnbook.models.transformer.decoder import Decoder
 
@@ -27,13 +28,19 @@ def score_lists(score: Callable[..., Any], queries: Tensor, keys: Tensor) -> Ten
 
 def weigh_lists(weigh: Callable[..., Any], scores: Tensor, visible: Tensor) -> Tensor:
     """Turn each row of scores into weights by a function of a list and a length."""
-    lengths = visible.sum(-1)
-    first = torch.arange(scores.shape[-1], device=scores.device) < lengths[..., None]
-    if not torch.equal(first, visible):
-        raise ValueError("weigh on lists takes a length, so visible keys must come first")
-    rows = zip(scores.flatten(0, 2).tolist(), lengths.flatten().tolist(), strict=True)
+    lengths = lengths_of(visible).flatten().tolist()
+    rows = zip(scores.flatten(0, 2).tolist(), lengths, strict=True)
     weights = [weigh(row, length) for row, length in rows]
     return as_tensor("weigh", weights, scores, scores.shape)
+
+
+def lengths_of(visible: Tensor) -> Tensor:
+    """How many keys each query may see, if these come first."""
+    lengths = visible.sum(-1)
+    first = torch.arange(visible.shape[-1], device=visible.device) < lengths[..., None]
+    if not torch.equal(first, visible):
+        raise ValueError("functions on lists take a length, so visible keys must come first")
+    return lengths
 
 
 def pool_lists(pool: Callable[..., Any], weights: Tensor, values: Tensor) -> Tensor:
@@ -43,12 +50,24 @@ def pool_lists(pool: Callable[..., Any], weights: Tensor, values: Tensor) -> Ten
     return as_tensor("pool", pooled, weights, (*weights.shape[:-1], values.shape[-1]))
 
 
+def attend_lists(attention: Callable[..., Any], *tensors: Tensor) -> Tensor:
+    """Attend by a function of a query, keys, values and a length, all as lists."""
+    queries, keys, values, visible = tensors
+    lists = [it.flatten(0, 1).tolist() for it in (queries, keys, values, lengths_of(visible))]
+    outputs = [
+        [attention(query, k, v, length) for query, length in zip(q, lengths, strict=True)]
+        for q, k, v, lengths in zip(*lists, strict=True)
+    ]
+    return as_tensor("attention", outputs, queries, (*queries.shape[:-1], values.shape[-1]))
+
+
 def as_tensor(name: str, nested: Any, like: Tensor, shape: tuple[int, ...]) -> Tensor:  # noqa: ANN401
     """What a function on lists returned, or a refusal."""
     try:
         return torch.tensor(nested, dtype=like.dtype, device=like.device).reshape(shape)
     except (RuntimeError, TypeError, ValueError) as error:
         what = {"score": "a number", "weigh": "a weight per key", "pool": "a number per component"}
+        what["attention"] = what["pool"]
         raise TypeError(
             f"{name} on lists must return {what[name]}, and does not: {error}"
         ) from None
@@ -58,6 +77,7 @@ STAGES: dict[str, Callable[..., Tensor]] = {
     "score": score_lists,
     "weigh": weigh_lists,
     "pool": pool_lists,
+    "attention": attend_lists,
 }
 
 
@@ -81,7 +101,7 @@ def run_stage(
             refusals.append(f"it does not return a tensor of shape {tuple(shape)}")
     tensors, lists = refusals
     both = lists if lists == tensors else f"with tensors: {tensors}; with lists: {lists}"
-    raise TypeError(f"{name} must take two tensors, or the lists of one query; {both}")
+    raise TypeError(f"{name} must take tensors, or the lists of one query; {both}")
 
 
 class ReplacedAttention(DotProductAttention):
@@ -98,6 +118,28 @@ class ReplacedAttention(DotProductAttention):
 
     def _run(self, name: str, shape: tuple[int, ...], *inputs: Tensor) -> Tensor:
         return run_stage(name, self.stages[name], inputs, shape)
+
+    def forward(  # noqa: PLR0913 - as every layer
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        valid_lens: Tensor | None = None,
+        *,
+        causal: bool = False,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """Attend by the caller's function, if there is one for all stages."""
+        if "attention" not in self.stages:
+            return super().forward(
+                queries, keys, values, valid_lens, causal=causal, mask=mask, bias=bias
+            )
+        shape = (*queries.shape[:-1], keys.shape[-2])
+        visible = visible_keys(shape, valid_lens, causal, keys.device, mask)
+        seen = torch.ones(shape, dtype=torch.bool) if visible is None else visible.expand(shape)
+        output = (*shape[:-1], values.shape[-1])
+        return self._run("attention", output, queries, keys, values, seen)
 
     def score(self, queries: Tensor, keys: Tensor) -> Tensor:
         """Score each pair by the function, or by q · k / √d."""
@@ -128,12 +170,14 @@ def replace_stage(model: Decoder, name: str, function: Callable[..., Tensor]) ->
 
     Args:
         model: a decoder; unchanged afterwards.
-        name: "score", "weigh" or "pool". A second stage can be replaced within the first block.
+        name: "score", "weigh" or "pool", or "attention" for all of them. A second stage can be
+            replaced within the first block.
         function: `score(queries, keys)` returns `(batch, heads, queries, keys)`; `weigh(scores,
             visible)` returns weights of the same shape, `visible` being True where a key may be
             seen; `pool(weights, values)` returns `(batch, heads, queries, value_size)`. Or on
             plain lists, for one query: `score(query, key)` returns a number, `weigh(scores,
-            valid_len)` a list of weights, `pool(weights, values)` a list.
+            valid_len)` a list of weights, `pool(weights, values)` a list, and `attention(query,
+            keys, values, valid_len)`, too.
 
     Raises:
         ValueError: there is no such stage.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,14 @@ from typing import Any
 from attnbook.messages import Messages
 from attnbook.practice.judge import judging, lists, tensors
 from attnbook.practice.judge.data import data_of
-from attnbook.practice.judge.progress import CHECKED, progress_after, remember
-from attnbook.practice.judge.reading import class_name, has_xor, is_unwritten, to_plain_value
+from attnbook.practice.judge.progress import CHECKED, is_own, progress_after, remember
+from attnbook.practice.judge.reading import (
+    class_name,
+    error_text,
+    has_xor,
+    is_unwritten,
+    to_plain_value,
+)
 from attnbook.practice.judge.run_safely import Rehearsal, run, run_ours, session
 from attnbook.practice.judge.tensors import ENDLESS, UNREADABLE, Outcome
 from attnbook.practice.judge.verdicts import NotWritten, Verdict
@@ -87,10 +93,21 @@ def judge_lists(task: ListTask, written: Function) -> Verdict:
 
     with session():
         data = data_of(task.name)
+        if is_own(written):
+            data = {**data, "called": written.__name__}
         given = (case["arguments"] for case in data["cases"])
         with _rehearse(written, partial(lists.outcome_of, written), given) as rehearsal:
             found = lists.judge(data, written, call_function=call_function)
     return _verdict(task, found, found["outcome"]["printed"] if found["wrong"] else "")
+
+
+def call_safely(call: Callable[[], Any]) -> tuple[Any, str]:
+    """Make a call of the reader's code for a figure: its value, or a sentence why there is none."""
+    with session():
+        result = run(call)
+    error = result.error
+    reason = "" if error is None else f"{class_name(error)}: {error_text(error)}"
+    return result.value, result.endless or reason
 
 
 def judge(task: Task, written: Function) -> Verdict:

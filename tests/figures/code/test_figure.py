@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 import torch
@@ -88,3 +89,6 @@ def test_in_a_notebook_a_figure_calls_what_the_reader_has_checked_and_reports_it
     assert figure.returned == {"number": 1, "given": [2.0, 0.5]}
     figure.calls = {"number": 2, "calls": [[[4.0], [0.0]]]}
     assert figure.returned == {"number": 2, "error": "ZeroDivisionError: float division by zero"}
+    progress._latest["score-by-hand"] = lambda *_: sys.exit()
+    figure.calls = {"number": 3, "calls": [[[4.0], [0.0]]]}
+    assert figure.returned == {"number": 3, "error": "SystemExit: "}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from playwright.sync_api import expect
 
@@ -33,6 +35,13 @@ def pages(tmp_path_factory):
     whole = book(tmp_path_factory.mktemp("inside"), tasks=notebook(CodeTask(TASK), *figures))
     assert whole.build().warnings == ""
     return whole
+
+
+LEAKING = """
+def my_attention(query, keys, values, valid_len):
+    scores = [score(query, key) for key in keys]
+    return pool(masked_softmax(scores, len(keys)), values)
+"""
 
 
 def store(tab, task, code):
@@ -114,13 +123,27 @@ def test_in_a_notebook_python_answers_with_what_the_reader_has_checked(monkeypat
     figure = InsideFigure(TEN, name=NAME, score="scaled-score-by-hand")
     figure.asked = 1
     own = [story["answer"] for story in figure.stories]
-    assert figure.result == {"asked": 1, "own": [False, False, False], "given": own}
+    books = [False, False, False, False]
+    assert figure.result == {"asked": 1, "own": books, "given": own}
     progress._latest["scaled-score-by-hand"] = parts.score
     figure.asked = 2
     with replace_stage(model := book_decoder(NAME).double(), "score", gaussian_score):
         expected = answers(model, TEN)
-    assert figure.result == {"asked": 2, "own": [True, False, False], "given": expected}
-    progress._latest["scaled-score-by-hand"] = lambda query, _: query.no
+    assert figure.result == {"asked": 2, "own": [False, True, False, False], "given": expected}
+    del progress._latest["scaled-score-by-hand"]
+    # What it calls is found in the notebook under the names of the book's parts.
+    names = {}
+    exec(LEAKING, names)  # noqa: S102
+    progress._latest["attention-from-parts"] = names["my_attention"]
     figure.asked = 3
-    assert "'list' object has no attribute 'no'" in figure.result["refusal"]
-    assert figure.result["given"] == []
+    with replace_stage(model, "weigh", lambda scores, _: scores.softmax(dim=-1)):
+        expected = answers(model, TEN)
+    assert figure.result == {"asked": 3, "own": [True, False, False, False], "given": expected}
+    for wrong, reason in (
+        (lambda *_: 1 / 0, "one query; ZeroDivisionError: division by zero"),
+        (lambda *_: sys.exit(), "SystemExit"),
+    ):
+        progress._latest["attention-from-parts"] = wrong
+        figure.asked += 1
+        assert reason in figure.result["refusal"]
+        assert "given" not in figure.result

@@ -161,8 +161,13 @@ def test_a_replaced_stage_is_used_with_a_cache_too_and_a_window_refuses_one(mode
             lambda w, v: [sum(w) * v[0][0]] * len(v[0]),
             lambda w, v: v[..., :1, :1] + 0 * w @ v,
         ),
+        (
+            "attention",
+            parts.attention,
+            lambda q, k, v, visible: weigh_plainly(gaussian_score(q, k), visible) @ v,
+        ),
     ],
-    ids=["distance", "scaled", "weights", "pool"],
+    ids=["distance", "scaled", "weights", "pool", "attention"],
 )
 def test_a_stage_on_lists_computes_what_the_same_on_tensors_does(model, name, on_lists, on_tensors):
     model = model.double()
@@ -177,7 +182,7 @@ def test_a_stage_on_lists_computes_what_the_same_on_tensors_does(model, name, on
 
 def test_weights_on_lists_need_visible_keys_that_come_first():
     visible = torch.tensor([[[[True, False, True]]]])
-    with pytest.raises(ValueError, match="takes a length, so visible keys must come first"):
+    with pytest.raises(ValueError, match="take a length, so visible keys must come first"):
         weigh_lists(parts.masked_softmax, torch.zeros(1, 1, 1, 3), visible)
 
 
@@ -193,7 +198,9 @@ def test_another_score_changes_answers_and_stages_are_replaced_together(model):
 
 def test_a_stage_that_does_not_exist_is_refused_and_all_is_put_back_after_an_error(model):
     before = [heads.attention for heads in model.attentions]
-    with pytest.raises(ValueError, match="name must be one of score, weigh, pool, got 'mask'"):
+    with pytest.raises(
+        ValueError, match="name must be one of score, weigh, pool, attention, got 'mask'"
+    ):
         replace_stage(model, "mask", abs).__enter__()
     with pytest.raises(TypeError, match="function must be callable, got 3"):
         replace_stage(model, "pool", 3).__enter__()
