@@ -50,7 +50,7 @@ CHOSEN = {
     "attention-pooling": {"23.5"},  # an hour
     "bahdanau-attention": {"2.5"},  # where the tanh is taken
     "mask-table": {"2.13", "5.23"},  # versions of torch and transformers: test_mask_table.py
-    "recipes": {"3.13"},  # a version of Python
+    "recipes": {"2.13", "3.13"},  # versions of torch (tests/masking/test_interop.py) and of Python
     "queries-keys-values": {"2.5"},  # a query
 }
 

@@ -16,6 +16,7 @@ from tools.pictures.svg_shapes import HEIGHT, SLATE, path, strip, svg
 
 # The order and the arrows come from the imports; here is the purpose of each room in six words.
 ROOMS = {
+    "selftest": "every path against formulas in float64",
     "figures": "live figures, in Python and JavaScript",
     "practice": "tasks, known bugs and the judge",
     "models": "the translator and the Transformer, trained",
@@ -37,6 +38,7 @@ ROOMS = {
     "masking": "which positions may attend to which",
     "checks": "what is refused, in which words",
     "reading": "whether numbers may be read now",
+    "torch_private": "names that torch may change",
     "colors": "the colours of figures and pictures",
     "messages": "sentences that readers see, by key",
 }
@@ -59,7 +61,8 @@ def imports() -> dict[str, set[str]]:
         others = {room_of(other) for other in graph.find_modules_directly_imported_by(module)}
         by_room.setdefault(room_of(module), set()).update(others - {room_of(module)})
     package = by_room.pop("", set())
-    del by_room["_version"]  # a number
+    for name in ("_version", "__main__"):  # a number, and the command line
+        del by_room[name]
     if by_room.keys() != ROOMS.keys():
         raise ValueError(f"ROOMS must name each room once; the package has {sorted(by_room)}")
     names = ROOMS.keys() - {*WITHOUT_ARROWS}

@@ -17,4 +17,4 @@ def test_without_the_package_a_build_names_the_line_of_the_readme_that_installs_
     with pytest.raises(ExtensionError, match=r"^attnbook, .* is not installed") as refused:
         need_package()
     (line,) = re.findall(r"`(.*)`", str(refused.value))
-    assert f"\n{line}" in (ROOT / "README.md").read_text("utf-8")
+    assert f"`{line}`" in (ROOT / "README.md").read_text("utf-8")

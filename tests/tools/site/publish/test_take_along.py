@@ -79,7 +79,8 @@ def unfold(tab):
 
 
 def press(tab, name):
-    tab.locator(".attnbook-along").get_by_role("button", name=name).click()
+    button = tab.locator(".attnbook-along").get_by_role("button", name=name)
+    button.evaluate("button => button.click()")  # a pointer may miss it while the page scrolls
 
 
 def test_an_interrupted_book_is_continued_works_without_a_network_and_is_removed(browser, host):
