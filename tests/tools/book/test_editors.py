@@ -62,24 +62,29 @@ def written_in(path, choose):
     return notebook
 
 
-RIGHT, WRONG = (
-    lambda task: next(iter(task.solutions.values())),
-    lambda task: next(iter(task.bugs.values())),
-)
+def right(task):
+    return next(iter(task.solutions.values()))
 
 
-@pytest.mark.few(1)
+def wrong(task):
+    return next(iter(task.bugs.values()))
+
+
+CASES = [(path, choose) for path in WITH_TASKS for choose in (right, wrong)]
+
+
+@pytest.mark.few(2)
 @pytest.mark.slow
-@pytest.mark.parametrize("choose", [RIGHT, WRONG], ids=["right", "wrong"])
-@pytest.mark.parametrize("path", WITH_TASKS, ids=lambda path: path.stem)
-def test_what_a_reader_writes_is_judged_and_changes_no_other_output(path, choose):
+@pytest.mark.parametrize("case", CASES, ids=[f"{path.stem}-{it.__name__}" for path, it in CASES])
+def test_what_a_reader_writes_is_judged_and_changes_no_other_output(case):
+    path, choose = case
     stored = notebooks.read(path)
     executed = notebooks.run(written_in(path, choose), path.parent)
     for before, after in zip(stored.cells, executed.cells, strict=True):
         if is_editor(before):
             task, (verdict,) = LIST_TASKS[task_in(before.source)], texts(after)
             assert re.search(r"\d of \d+ done in this chapter|All \d+ done", verdict), verdict
-            if choose is RIGHT:
+            if choose is right:
                 assert f"✓ {task.name}: right." in verdict
             else:
                 assert f"✗ {task.name}: not yet." in verdict
