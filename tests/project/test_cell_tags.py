@@ -9,7 +9,7 @@ import pytest
 
 from attnbook import figures
 from tools.book.cells import EDITOR, SETUP, TO_WRITE, has_tag
-from tools.book.notebooks import chapters, read
+from tools.book.notebooks import FOLDED, chapters, read
 from tools.table_of_contents import short_path
 
 CHAPTERS = {path.stem: read(path).cells for path in chapters()}
@@ -47,10 +47,16 @@ def test_exactly_the_code_that_the_reader_completes_is_tagged_so_and_stores_no_o
 
 
 @each_chapter
+def test_what_is_folded_on_a_page_is_folded_in_jupyterlab(name):
+    for cell in code(name):
+        is_folded = any(has_tag(cell, tag) for tag in FOLDED)
+        assert cell.metadata.get("jupyter", {}).get("source_hidden", False) == is_folded, cell.id
+
+
+@each_chapter
 def test_set_up_code_does_not_teach(name):
     for cell in code(name):
         if has_tag(cell, SETUP):
-            assert cell.metadata.jupyter.source_hidden, cell.id  # folded in JupyterLab
             tree = ast.parse(cell.source)
             kinds = TEACHES_ON_THE_PATH if name in FIRST_PART else TEACHES
             taught = [node for node in ast.walk(tree) if isinstance(node, kinds)]

@@ -28,11 +28,12 @@ from nbformat import NotebookNode
 import attnbook
 from tools import ROOT
 from tools.book import editors, kernels
-from tools.book.cells import SETUP, TO_WRITE, has_tag
+from tools.book.cells import ANSWER, PREDICT, SETUP, TO_WRITE, has_tag
 from tools.book.client import NO_FAST_PATHS, WITH_FAST_PATHS, ChapterClient
 from tools.book.state import KERNELS
 from tools.table_of_contents import pages
 
+FOLDED = (SETUP, PREDICT, ANSWER)  # in JupyterLab: no code of an answer is seen before it is opened
 CELL_TIMEOUT = 600  # seconds; on a busy machine a training of 15 seconds takes two minutes
 # One chapter for each worker, each on one thread: more threads would wait for each other.
 SIDE_BY_SIDE = ["--numprocesses=auto", "--dist=loadfile"]
@@ -100,8 +101,8 @@ def execute(path: Path) -> None:
     for cell in notebook.cells:
         if has_tag(cell, TO_WRITE):
             cell.outputs = []  # a verdict on code that the reader has not written yet
-        if has_tag(cell, SETUP):
-            cell.metadata["jupyter"] = {"source_hidden": True}  # folded in JupyterLab
+        if cell.cell_type == "code" and any(has_tag(cell, tag) for tag in FOLDED):
+            cell.metadata["jupyter"] = {"source_hidden": True}
     for output in (o for cell in notebook.cells for o in cell.get("outputs", [])):
         # A view refers to a widget of this run; the text next to it is complete.
         output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
