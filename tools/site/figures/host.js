@@ -144,17 +144,12 @@
     if (folded.delete(view)) await mount(view);
   }
 
-  /** @param {Node} fold */
-  function mountWithin(fold) {
-    for (const view of folded) if (fold.contains(view)) mountFolded(view);
-  }
-
-  const mountOpened = (/** @type {Event} */ { target }) =>
-    target instanceof HTMLDetailsElement && target.open && !areHidden() && mountWithin(target);
-  addEventListener("toggle", mountOpened, true);
-  addEventListener("beforeprint", () => mountWithin(document));
+  // Not those of an answer that is still closed in a section that was opened.
+  addEventListener("toggle", () => [...folded].filter((view) => !isFolded(view)).forEach(mountFolded), true);
+  addEventListener("beforeprint", () => [...folded].forEach(mountFolded));
   addEventListener("attnbook-reader", async () => {
-    const idle = () => new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done));
+    // On a busy machine no idle time may come: then they start all the same.
+    const idle = () => new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done, { timeout: 1000 }));
     for (const view of folded) await idle().then(() => mountFolded(view));
   });
 })();

@@ -223,6 +223,7 @@ def test_a_folded_figure_starts_when_it_is_unfolded_or_a_reader_is_there(
     }"""
     for act, later in [
         (f"({set_all})(false)", first),
+        ("document.querySelector('details').dispatchEvent(new Event('toggle'))", first),
         (f"({set_all})(false); ({set_all})(true)", "012"),
         ("dispatchEvent(new Event('attnbook-reader'))", "012"),
     ]:
