@@ -216,4 +216,4 @@ def test_drag_handles_follow_the_keyboard_and_one_of_a_hidden_key_changes_no_wei
     after = read(view.figure)["examples"][1]["rows"]
     assert after[4][0] == reach
     assert [row[1:] for row in after] == [row[1:] for row in before]
-    assert view.figure.locator(".example").nth(1).locator(".of-scores span").nth(4).is_visible()
+    expect(view.figure.locator(".example").nth(1).locator(".of-scores span").nth(4)).to_be_visible()

@@ -190,7 +190,7 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     lit = ["heatmap BDI", *(f"results {part}" for part in bands), "data-tables TR"]
     assert figure.evaluate(LIT) == lit
     assert figure.locator(".lit").first.inner_text() == "two"
-    assert figure.locator(".heat-column").is_visible()
+    expect(figure.locator(".heat-column")).to_be_visible()
     key = figure.locator(".keys button")
     assert key.nth(1).evaluate(ON_TOP)  # of the band, too
     key.nth(2).focus()
@@ -204,7 +204,7 @@ def test_pointing_at_a_key_shows_its_numbers_and_lights_it_everywhere(show):
     assert readout.inner_text().startswith("two (padding): score")
     assert "weight 0," in readout.inner_text()
     assert figure.evaluate(LIT) == lit
-    assert figure.locator(".of-scores .hidden-key").nth(1).is_visible()
+    expect(figure.locator(".of-scores .hidden-key").nth(1)).to_be_visible()
 
 
 def test_at_first_the_readout_names_the_keys_with_the_largest_weight(show):
@@ -282,7 +282,7 @@ def test_a_phone_shows_one_example_at_a_time(show):
         assert [one.is_visible() for one in examples.all()] == [chosen == 0, chosen == 1]
         pressed = [button.get_attribute("aria-pressed") for button in buttons.all()]
         assert pressed.index("true") == chosen
-        assert examples.nth(chosen).locator(".of-weights").is_visible()
+        expect(examples.nth(chosen).locator(".of-weights")).to_be_visible()  # once it has a width
 
 
 def test_numbers_without_room_are_hidden(show):
