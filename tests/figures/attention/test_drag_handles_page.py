@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from playwright.sync_api import expect
 
 import attnbook
 from tests.figures.attention.cases import differ
