@@ -31,6 +31,12 @@ def git(root: Path, *arguments: str) -> str:
     return run.stdout.strip()
 
 
+def changed_files(root: Path) -> list[str]:
+    """The files that differ from the commit that is checked out, new ones included."""
+    lines = git(root, "status", "--porcelain").splitlines()
+    return [line.split(maxsplit=1)[1] for line in lines]
+
+
 def describe_commit(root: Path) -> str:
     """The sentence at the foot of each page."""
     commit = git(root, "rev-parse", "--short=10", "HEAD")

@@ -8,6 +8,7 @@ Without arguments it looks for them on the PATH. Each has an environment of its 
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -20,6 +21,13 @@ from tools.ci.run_tests import clock
 
 PARTS = {"package": "unit", "chapters": "nbval"}
 VERSION = "import platform; print(platform.python_version())"
+
+
+def oldest_torch(root: Path) -> str:
+    """The requirement of the oldest torch that the metadata promise."""
+    about = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
+    (least,) = re.findall(r"^torch>=([\d.]+)$", "\n".join(about["project"]["dependencies"]), re.M)
+    return f"torch=={least}.*"
 
 
 def promised_versions(root: Path = ROOT) -> list[str]:

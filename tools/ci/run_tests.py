@@ -26,7 +26,7 @@ from typing import Any
 
 from tools import ROOT, interrupts
 from tools.ci.size import PROCESSOR
-from tools.repository_address import git
+from tools.repository_address import changed_files, git
 
 LOGS = ROOT / "_build" / "test-logs"
 PROGRESS = LOGS / "progress.json"
@@ -208,7 +208,7 @@ def run(all_parts: Sequence[Part], workers: int) -> int:
 
 def clean_commit(root: Path = ROOT) -> str:
     """The commit that is checked out; empty if a file differs from it."""
-    return "" if git(root, "status", "--porcelain") else git(root, "rev-parse", "HEAD")
+    return "" if changed_files(root) else git(root, "rev-parse", "HEAD")
 
 
 def passed_commit() -> str:

@@ -2,6 +2,8 @@
 
 python -m tools.ci.weekly newest [PIN ...]   run the tests and chapters with the newest versions
 python -m tools.ci.weekly colab [PIN ...]    the same with versions like Google Colab's
+python -m tools.ci.weekly oldest [PIN ...]   the same with the oldest torch that is promised
+python -m tools.ci.weekly nightly [PIN ...]  the same with last night's torch
 python -m tools.ci.weekly processors         run the chapters as on ten other processors
 python -m tools.ci.weekly combinations       run the tests on every combination of parameters
 python -m tools.ci.weekly faults             which faults in our own code no test detects
@@ -24,12 +26,15 @@ from pathlib import Path
 from typing import Any
 
 from tools import ROOT
+from tools.ci.pythons import oldest_torch
 from tools.colab.versions import COLAB, TRANSFORMERS
 
 TITLE = "Weekly check: what drifted"
 NAMES = {
     "newest": "With the newest versions",
     "colab": "With Colab's versions",
+    "oldest": "With the oldest torch",
+    "nightly": "With last night's torch",
     "processors": "On other processors",
     "combinations": "With every combination of parameters, and every Colab copy",
     "faults": "Faults that no test detects",
@@ -43,6 +48,8 @@ PINS: dict[str, list[str]] = {
         for name, version in {**COLAB, "transformers": TRANSFORMERS}.items()
         if name not in {"pip", "ipykernel"}
     ],
+    "oldest": [oldest_torch(ROOT)],
+    "nightly": ["torch>=0.dev0"],  # from the index that the workflow's repository names
 }
 # Another matplotlib moves labels by a part of a point.
 DRAWINGS = Path(__file__).with_name("drawings.cfg")
@@ -142,6 +149,8 @@ def try_links(_name: str, _pins: list[str]) -> str:
 CHECKS: dict[str, Callable[[str, list[str]], str]] = {
     "newest": try_versions,
     "colab": try_versions,
+    "oldest": try_versions,
+    "nightly": try_versions,
     "processors": try_targets,
     "combinations": try_targets,
     "faults": try_targets,
@@ -162,6 +171,8 @@ def pass_on_report(report: str, environment: Mapping[str, str]) -> None:
 
 def section(name: str, check: Mapping[str, Any]) -> str:
     """The report of one check under its heading; empty if nothing drifted."""
+    if check["result"] == "skipped":
+        return ""
     finished = check["result"] == "success"
     text = check["outputs"].get("report", "") if finished else "The check did not finish."
     return f"## {NAMES[name]}\n\n{text}" if text else ""

@@ -20,15 +20,15 @@ UV = Path(sysconfig.get_path("scripts")) / "uv"
 IMPORT = "import attnbook, sys; sys.exit(attnbook.__file__)"
 
 
-class NotLikeColabError(Exception):
-    """The environment differs from that of a reader."""
+class StepFailedError(Exception):
+    """An environment is not as a reader's, or a step in it fails."""
 
 
 def run(command: list[str | Path], **options: object) -> str:
     """Run a command and return its output; if it fails, the error holds all output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]  # the options are subprocess's own
     if done.returncode:
-        raise NotLikeColabError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+        raise StepFailedError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return str(done.stdout)
 
 
@@ -125,7 +125,7 @@ def prove_absent(python: Path, folder: Path) -> None:
         check=False,
     )
     if "No module named 'attnbook'" not in done.stderr:
-        raise NotLikeColabError(f"attnbook exists before it is installed: {done.stderr.strip()}")
+        raise StepFailedError(f"attnbook exists before it is installed: {done.stderr.strip()}")
 
 
 def list_installed(python: Path) -> dict[str, str]:

@@ -33,7 +33,7 @@ from tools.book.notebooks import read
 from tools.book.state import KERNELS
 from tools.colab import write
 from tools.colab.clean_environment import (
-    NotLikeColabError,
+    StepFailedError,
     list_changes,
     list_installed,
     make_environment,
@@ -200,14 +200,14 @@ def end_to_end_test(origin: Origin, folder: Path, names: Sequence[str] = ()) -> 
     print(f"Changed versions: {', '.join(changes) or 'none'}")
     pinned = f"git+{origin.repository}@{origin.commit}"
     if after.get("attnbook") != pinned:
-        raise NotLikeColabError(f"attnbook must come from {pinned}, got {after.get('attnbook')}")
+        raise StepFailedError(f"attnbook must come from {pinned}, got {after.get('attnbook')}")
     return failed + len(changes)
 
 
 def check_history(root: Path) -> None:
     """Refuse a shallow checkout, because cloning it with pip would never end."""
     if git(root, "rev-parse", "--is-shallow-repository") == "true":
-        raise NotLikeColabError("pip cannot clone a shallow checkout; run git fetch --unshallow")
+        raise StepFailedError("pip cannot clone a shallow checkout; run git fetch --unshallow")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_history(root)
         with tempfile.TemporaryDirectory(prefix="reader-") as folder:
             failed = end_to_end_test(origin, Path(folder), TWO if options.two else ())
-    except (CopyError, NotLikeColabError, ValueError) as error:
+    except (CopyError, StepFailedError, ValueError) as error:
         print(f"THE END-TO-END TEST WAS NOT DONE, or not to its end: {error}")
         return 1
     print(

@@ -21,6 +21,7 @@ from tools import ROOT
 from tools.book.build import render
 from tools.book.state import BuildFolder
 from tools.repository_address import (
+    changed_files,
     colab_address,
     git,
     repository_address,
@@ -88,8 +89,7 @@ def commit_to_pin(root: Path, *, allow_dirty: bool = False) -> str:
     commit = git(root, "rev-parse", "HEAD")
     if not re.fullmatch(r"[0-9a-f]{40,64}", commit):
         raise CopyError(f"copies are pinned to a commit, and git finds none in {root}")
-    lines = git(root, "status", "--porcelain").splitlines()
-    changed = ", ".join(line.split(maxsplit=1)[1] for line in lines)
+    changed = ", ".join(changed_files(root))
     if changed and not allow_dirty:
         raise CopyError(
             f"copies are pinned to commit {commit[:10]}, from which these files differ; "

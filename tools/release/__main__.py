@@ -18,11 +18,10 @@ from pathlib import Path
 
 from tools import ROOT
 from tools.ci.run_tests import clock, passed_commit
-from tools.colab.clean_environment import NotLikeColabError
+from tools.colab.clean_environment import StepFailedError
 from tools.release import distributions, environments, project_links, public_names, versions
 from tools.release.distributions import Distributions
-from tools.release.environments import NotInstalledError
-from tools.repository_address import git, repository_address, site_address
+from tools.repository_address import changed_files, git, repository_address, site_address
 
 FOLDER = ROOT / "_build" / "release"
 
@@ -45,8 +44,7 @@ def check_tree(root: Path) -> None:
     """Refuse files that differ from the commit: the release is built from it."""
     if not git(root, "rev-parse", "HEAD"):
         refuse(["a release is built from a commit, and git finds none"])
-    lines = git(root, "status", "--porcelain").splitlines()
-    refuse(f"{line.split(maxsplit=1)[1]} is not committed" for line in lines)
+    refuse(f"{name} is not committed" for name in changed_files(root))
 
 
 def run_tests(root: Path) -> None:
@@ -108,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.monotonic()
     try:
         release(options.version, tested=options.tested, reuse=options.reuse)
-    except (RefusedError, NotInstalledError, NotLikeColabError, RuntimeError, ValueError) as error:
+    except (RefusedError, StepFailedError, RuntimeError, ValueError) as error:
         print(f"No release of {options.version}:\n{error}")
         return 1
     print(

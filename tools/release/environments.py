@@ -10,24 +10,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import time
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.ci.pythons import find, promised_versions, version_of
-from tools.colab.clean_environment import prove_absent, without_project
+from tools.ci.pythons import find, oldest_torch, promised_versions, version_of
+from tools.colab.clean_environment import (
+    StepFailedError,
+    prove_absent,
+    run,
+    without_project,
+)
 from tools.release.distributions import Distributions
 
 EXTRA = "figures"
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 TORCH = "import torch; print(torch.__version__)"
-
-
-class NotInstalledError(Exception):
-    """A step that a reader takes fails."""
 
 
 class Environment(NamedTuple):
@@ -38,13 +37,6 @@ class Environment(NamedTuple):
     torch: str
 
 
-def oldest_torch(root: Path) -> str:
-    """The requirement of the oldest torch that the metadata promise."""
-    about = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
-    (least,) = re.findall(r"^torch>=([\d.]+)$", "\n".join(about["project"]["dependencies"]), re.M)
-    return f"torch=={least}.*"
-
-
 def examples(readme: str) -> tuple[str, list[str]]:
     """The program that the README's Python makes, and the outputs that it shows."""
     found = BLOCK.findall(readme)
@@ -52,31 +44,21 @@ def examples(readme: str) -> tuple[str, list[str]]:
     return program, [text for kind, text in found if kind == "text"]
 
 
-def run(*command: str | Path, folder: Path) -> str:
-    """Run a command without this project's variables; gives what it prints.
-
-    Raises:
-        NotInstalledError: it fails.
-    """
-    done = subprocess.run(
-        command, cwd=folder, env=without_project(dict(os.environ)),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise NotInstalledError(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-    return done.stdout
+def run_alone(*command: str | Path, folder: Path) -> str:
+    """Run a command without this project's variables; gives what it prints."""
+    return run([*command], cwd=folder, env=without_project(dict(os.environ)))
 
 
 def find_pythons() -> dict[str, str]:
     """The program of each promised Python.
 
     Raises:
-        NotInstalledError: one is not found.
+        StepFailedError: one is not found.
     """
     found = {series: find(series, []) for series in promised_versions()}
     missing = [series for series, program in found.items() if not program]
     if missing:
-        raise NotInstalledError(f"a release is tried on each Python; not found: {missing}")
+        raise StepFailedError(f"a release is tried on each Python; not found: {missing}")
     return {series: program[0] for series, program in found.items() if program}
 
 
@@ -94,7 +76,7 @@ def make_environments(root: Path, folder: Path, *, reuse: bool = False) -> Itera
         torch = ""
         if not (reuse and environment.python.exists()):
             shutil.rmtree(environment.folder, ignore_errors=True)
-            run(program, "-m", "venv", environment.folder, folder=root)
+            run_alone(program, "-m", "venv", environment.folder, folder=root)
             prove_absent(environment.python, environment.folder)
         yield environment
         if not reuse:
@@ -111,14 +93,14 @@ def try_release(environment: Environment, built: Distributions, version: str) ->
         "wheel": [*pip, *index, *by_name],
         "sdist": [*pip, "--force-reinstall", "--no-deps", str(built.sdist)],
     }
-    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "attnbook", folder=folder)
+    run_alone(python, "-m", "pip", "uninstall", "--quiet", "--yes", "attnbook", folder=folder)
     seconds = {}
     for name, command in steps.items():
         start = time.monotonic()
-        run(*command, folder=folder)
+        run_alone(*command, folder=folder)
         seconds[name] = f"{name} {time.monotonic() - start:.0f} s"
         run_examples(python, folder, (built.source / "README.md").read_text("utf-8"))
-    torch = run(python, "-P", "-c", TORCH, folder=folder).strip()
+    torch = run_alone(python, "-P", "-c", TORCH, folder=folder).strip()
     times = ", ".join(seconds.values())
     size = f"{size_of(folder) / 1e9:.1f} GB"
     return f"Python {version_of(str(python)):8} torch {torch:14} {times}, together {size}"
@@ -128,15 +110,15 @@ def run_examples(python: Path, folder: Path, readme: str) -> None:
     """Run the README's Python; its outputs must be those of the page.
 
     Raises:
-        NotInstalledError: it fails, or prints something else.
+        StepFailedError: it fails, or prints something else.
     """
     program, outputs = examples(readme)
     file = folder / "readme.py"
     file.write_text(program, "utf-8")
-    printed = run(python, "-P", file, folder=folder)
+    printed = run_alone(python, "-P", file, folder=folder)
     missing = [text for text in outputs if text not in printed]
     if missing or not outputs:
-        raise NotInstalledError(f"the README's examples must print {missing}, got {printed}")
+        raise StepFailedError(f"the README's examples must print {missing}, got {printed}")
 
 
 def size_of(folder: Path) -> int:

@@ -26,10 +26,12 @@ RUN = {
 
 
 def test_each_check_that_drifted_or_did_not_finish_has_its_section_and_no_other_has():
-    text = weekly.issue_text({"newest": BAD, "colab": GOOD, "links": UNFINISHED}, RUN)
+    checks = {"newest": BAD, "colab": GOOD, "links": UNFINISHED, "nightly": {"result": "skipped"}}
+    text = weekly.issue_text(checks, RUN)
     assert "## With the newest versions\n\nVersions: torch 9.0 (not 2.13.0).\n" in text
     assert "## Links that lead elsewhere\n\nThe check did not finish.\n" in text
     assert "Colab" not in text
+    assert "night" not in text
     assert text.endswith("https://host.example/someone/book/actions/runs/7")
 
 

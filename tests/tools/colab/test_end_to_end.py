@@ -14,7 +14,7 @@ from nbformat import v4
 from tools import ROOT
 from tools.book.notebooks import read
 from tools.colab.clean_environment import (
-    NotLikeColabError,
+    StepFailedError,
     borrow,
     prove_absent,
     without_project,
@@ -104,7 +104,7 @@ def test_a_checkout_whose_copies_cannot_be_installed_does_not_pass(tmp_path, cap
 
 def test_an_environment_that_has_the_package_is_refused(tmp_path):
     (tmp_path / "attnbook.py").touch()
-    with pytest.raises(NotLikeColabError, match="before it is installed"):
+    with pytest.raises(StepFailedError, match="before it is installed"):
         prove_absent(Path(sys.executable), tmp_path)
 
 

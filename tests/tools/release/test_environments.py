@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tools import ROOT
+from tools.ci.pythons import oldest_torch
+from tools.colab.clean_environment import StepFailedError
 from tools.release import environments
 from tools.release.distributions import Distributions
 from tools.release.environments import (
-    NotInstalledError,
     examples,
     find_pythons,
     make_environments,
-    oldest_torch,
     run_examples,
     try_release,
 )
@@ -40,7 +40,7 @@ def test_an_example_that_fails_or_prints_something_else_is_refused(tmp_path):
         (README.format(2).replace("x = 1", "y = 1"), "NameError"),
         ("```python\nprint(2)\n```", "must print"),
     ):
-        with pytest.raises(NotInstalledError, match=message):
+        with pytest.raises(StepFailedError, match=message):
             run_examples(Path(sys.executable), tmp_path, text)
 
 
@@ -108,13 +108,13 @@ def test_an_environment_is_used_again_only_if_asked(pythons, tmp_path):
 def test_what_cannot_be_installed_is_refused_with_the_command(pythons, tmp_path):
     pythons(status=3)
     environment = next(make_environments(ROOT, tmp_path / "made"))
-    with pytest.raises(NotInstalledError, match=r"pip install .*torch==2\.7"):
+    with pytest.raises(StepFailedError, match=r"pip install .*torch==2\.7"):
         try_release(environment, built(tmp_path), "0.1.0")
 
 
 def test_a_release_is_tried_on_every_promised_python(pythons):
     pythons(names=("3.11", "3.13"))
-    with pytest.raises(NotInstalledError, match=r"not found: \['3\.12'\]"):
+    with pytest.raises(StepFailedError, match=r"not found: \['3\.12'\]"):
         find_pythons()
 
 
