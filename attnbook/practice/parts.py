@@ -6,10 +6,17 @@ Each is also a task. Where a reader has not solved it, a page runs the source be
 from __future__ import annotations
 
 import inspect
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 from attnbook.practice.task import Function
+
+# By chapter: what its cells ask for, in order. `make notebooks` writes the file.
+CHAPTERS: dict[str, list[list[str]]] = json.loads(
+    Path(__file__).with_name("chapters.json").read_text("utf-8")
+)
 
 
 def score(query: list[float], key: list[float]) -> float:
@@ -47,19 +54,20 @@ def attention(
     return pool(weights, values)
 
 
-# By the name of the task: the book's function, and the chapter of the task.
-PARTS: dict[str, tuple[Function, str]] = {
-    "score-by-hand": (score, "scoring-functions"),
-    "masked-softmax-by-hand": (masked_softmax, "masked-softmax"),
-    "pool-by-hand": (pool, "scaled-dot-product-attention"),
-    "scaled-score-by-hand": (scaled_score, "attention-from-nothing"),
-    "attention-from-parts": (attention, "attention-from-nothing"),
+# By the name of the task: the book's function.
+PARTS: dict[str, Function] = {
+    "score-by-hand": score,
+    "masked-softmax-by-hand": masked_softmax,
+    "pool-by-hand": pool,
+    "scaled-score-by-hand": scaled_score,
+    "attention-from-parts": attention,
 }
 STAGES = ("score-by-hand", "masked-softmax-by-hand", "pool-by-hand")  # that `attention` joins
 
 
 def part_of(name: str) -> dict[str, Any]:
     """Give the name, the source and the chapter of the part that a task asks for."""
-    function, chapter = PARTS[name]
+    function = PARTS[name]
+    [chapter] = [it for it, asks in CHAPTERS.items() if ["check", name] in asks]
     code = f"import math\n\n{inspect.getsource(function)}"
     return {"called": function.__name__, "code": code, "chapter": chapter}

@@ -194,22 +194,32 @@ def sinusoidal_encoding(positions: int, size: int) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
+def rotate_vector(
+    vector: Tensor,
+    position: float,
+    size: int | None = None,
+    base: float = 10_000,
+    layout: str = "adjacent",
+) -> Tensor:
+    """Turn one vector, pair by pair, or its first `size` components."""
+    size, parts = len(vector) if size is None else size, [*vector.unbind()]
+    for pair in range(size // 2):
+        one, other = (2 * pair, 2 * pair + 1) if layout == "adjacent" else (pair, pair + size // 2)
+        angle = position / base ** (2 * pair / size)
+        a, b = vector[one], vector[other]
+        parts[one] = a * math.cos(angle) - b * math.sin(angle)
+        parts[other] = a * math.sin(angle) + b * math.cos(angle)
+    return torch.stack(parts)
+
+
 def rotate(vectors: Tensor, positions: Sequence[int], layout: str = "adjacent") -> Tensor:
-    """Turn pairs of components by their position; the last two axes are positions and size."""
-    size = vectors.shape[-1]
-
-    def turn(rows: Matrix) -> Matrix:
-        turned = [[*row] for row in rows]
-        for row, position, new in zip(rows, positions, turned, strict=True):
-            for pair in range(size // 2):
-                halves = layout == "halves"
-                one, other = (pair, pair + size // 2) if halves else (2 * pair, 2 * pair + 1)
-                angle = position / 10_000 ** (2 * pair / size)
-                new[one] = row[one] * math.cos(angle) - row[other] * math.sin(angle)
-                new[other] = row[one] * math.sin(angle) + row[other] * math.cos(angle)
-        return turned
-
-    return torch.tensor(_per_matrix(turn, vectors), dtype=torch.float64)
+    """Turn vectors by their position; the last two axes are positions and size."""
+    indices = itertools.product(*map(range, vectors.shape[:-1]))
+    rows = [
+        rotate_vector(vectors[index].cpu().double(), positions[index[-1]], layout=layout)
+        for index in indices
+    ]
+    return torch.stack(rows).reshape(vectors.shape)
 
 
 def multi_head_attention(

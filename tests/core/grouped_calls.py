@@ -7,13 +7,13 @@ scores, weighs and pools those alone. It has its own rotation, pair by pair.
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from functools import partial
 
 import torch
 
 from attnbook import DotProductAttention, MultiHeadAttention, rotary_encoding
+from attnbook.selftest.oracle import rotate_vector
 from tests.core.random_calls import (
     TOLERANCE,
     WITH_BIAS,
@@ -30,21 +30,9 @@ from tests.core.random_calls import (
 )
 
 
-def rotate(vector, position, size, base, layout):
-    """Turn one vector, pair by pair."""
-    parts = [*vector.unbind()]
-    for pair in range(size // 2):
-        one, other = (2 * pair, 2 * pair + 1) if layout == "adjacent" else (pair, pair + size // 2)
-        angle = position / base ** (2 * pair / size)
-        a, b = vector[one], vector[other]
-        parts[one] = a * math.cos(angle) - b * math.sin(angle)
-        parts[other] = a * math.sin(angle) + b * math.cos(angle)
-    return torch.stack(parts)
-
-
 def turn(positions, rotation, heads):
     rows = [
-        rotate(heads[index], positions[index[0], index[2]].item(), **rotation)
+        rotate_vector(heads[index], positions[index[0], index[2]].item(), **rotation)
         for index in itertools.product(*map(range, heads.shape[:-1]))
     ]
     return torch.stack(rows).reshape(heads.shape) if rows else heads

@@ -19,8 +19,8 @@ import torch
 
 from attnbook import AdditiveAttention, Attention, DotProductAttention, MultiHeadAttention
 from attnbook.fused import blocks, choose, dot_product
+from attnbook.selftest.comparisons import TOLERANCE
 
-TOLERANCE = {torch.float64: 1e-12, torch.float32: 2e-5, torch.bfloat16: 3e-2, torch.float16: 5e-3}
 LENGTHS = [torch.int64, torch.int8, torch.uint8, torch.uint16, torch.float32, torch.bfloat16]
 THRESHOLDS = [name for name in vars(choose) if name.isupper() and name != "TYPE_CHECKING"]
 WITH_MASKS = 3000  # seeds from here on draw a mask as well

@@ -17,7 +17,7 @@ from attnbook import (
     split_heads,
     window_mask,
 )
-from tests.core.grouped_calls import rotate
+from attnbook.selftest.oracle import rotate_vector
 
 SIZES = [1, 2, 3, 6, 7]
 POSITIONS = {
@@ -51,7 +51,7 @@ def slow_sinusoids(positions, size):
 def slow_rotation(vectors, positions, size=None, base=10_000, layout="adjacent"):
     rows, size = vectors.double().reshape(-1, vectors.shape[-1]), size or vectors.shape[-1]
     at = positions * (len(rows) // len(positions))
-    turned = [rotate(*pair, size, base, layout) for pair in zip(rows, at, strict=True)]
+    turned = [rotate_vector(*pair, size, base, layout) for pair in zip(rows, at, strict=True)]
     return torch.stack(turned).reshape(vectors.shape)
 
 

@@ -15,7 +15,6 @@ import traceback
 import warnings
 from contextlib import contextmanager
 from functools import partial
-from itertools import starmap
 
 import torch
 import torch._dynamo  # before it is copied into each process
@@ -147,24 +146,14 @@ def assert_close(found, expected):
 
 
 def compare_layers():
-    """By the formulas and by the fast paths, with gradients, and compiled."""
-    from attnbook.fused import choose  # noqa: PLC0415 - only now
+    """Every part of the self-test once: by formulas and by fast paths, with slopes, compiled."""
+    from attnbook.selftest.comparisons import PARTS  # noqa: PLC0415 - only now
+    from attnbook.selftest.run import describe, run  # noqa: PLC0415
 
-    for smallest in (None, 0):
-        for name in ("SCORES", "UNITS", "UNITS_TRAINING", "UNITS_OF_ONE", "SCORES_STORED"):
-            if smallest is not None:
-                setattr(choose, name, smallest)
-        for layer, formula in make_layers():
-            inputs = [each.requires_grad_() for each in make_inputs()]
-            expected = formula(*inputs, LENGTHS)
-            slopes = torch.autograd.grad(expected.square().sum(), inputs)
-            for called in (layer, torch.compile(layer, backend="eager", fullgraph=True)):
-                output = called(*inputs, LENGTHS)
-                assert_close(output, expected)
-                found = torch.autograd.grad(output.square().sum(), inputs)
-                list(starmap(assert_close, zip(found, slopes, strict=True)))
-            layer(*inputs, LENGTHS)
-            assert_close(layer.attention_weights.sum(-1)[0], torch.ones(3, dtype=torch.float64))
+    # Lengths are not read where it is not known whether they can be.
+    parts = [name for name in PARTS if name != "refusals"]
+    receipt = run("cpu", 0.001, parts, with_ratios=False)
+    assert receipt["faults"] == 0, describe(receipt)
 
 
 def call_one(layer, *example):

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from attnbook.practice import LIST_TASKS, TASKS, find_task
-from attnbook.practice.judge.progress import CHAPTERS
-from attnbook.practice.parts import PARTS
+from attnbook.practice.parts import CHAPTERS
 from tools import ROOT
 from tools.book.cells import ANSWER, EDITOR, PREDICT, has_tag
 from tools.book.notebooks import read
@@ -201,7 +200,3 @@ def test_a_task_with_a_figure_has_it_nearby(task):
     index = index_of(name, task)
     near = cells_of(name)[max(0, index - 2) : index + 4]
     assert any(f'written="{task}"' in cell.source for cell in near)
-
-
-def test_the_link_of_a_part_leads_to_the_chapter_of_its_task():
-    assert {(chapter, task) for task, (_, chapter) in PARTS.items()} <= {*ON_PAGE}

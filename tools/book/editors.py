@@ -21,7 +21,7 @@ from tools.book.cells import EDITOR, TO_WRITE, has_tag, task_in
 WIDTH = 78  # of a line of code in a chapter
 CHECK = "from attnbook.practice import check"
 ASKS = re.compile(r'\b(check|grade_tests)\("([\w-]+)"')
-CHAPTERS = ROOT / "attnbook" / "practice" / "judge" / "chapters.json"
+CHAPTERS = ROOT / "attnbook" / "practice" / "chapters.json"
 CODE = re.compile("`[^`]*`")
 IMPORTS = re.compile(r"^(?:import|from) .*\n+", re.MULTILINE)
 

@@ -218,12 +218,14 @@ class AttentionFigure(Figure):
 
     @traitlets.observe("calls")
     def _call_function(self, _change: object) -> None:
-        function, number = latest_function(self.written["task"]) or len, self.calls["number"]
+        function = latest_function(self.written["task"])
+        if function is None:  # JavaScript calls nothing before one is there
+            return
         given, reason = call_safely(
             lambda: [to_plain_value(function(*arguments)) for arguments in self.calls["calls"]]
         )
         result = {"error": reason} if reason else {"given": given}
-        self.returned = {"number": number, **result}
+        self.returned = {"number": self.calls["number"], **result}
 
     @property
     def attention_weights(self) -> Float[Tensor, "batch queries keys"]:

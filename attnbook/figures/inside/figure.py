@@ -116,7 +116,7 @@ class InsideFigure(Figure):
         from attnbook.models.transformer.stories import answers  # noqa: PLC0415
 
         own = [latest_function(task) for task in self._tasks]
-        functions = [it or PARTS[task][0] for it, task in zip(own, self._tasks, strict=True)]
+        functions = [it or PARTS[task] for it, task in zip(own, self._tasks, strict=True)]
         attention, *stages = functions
         names = dict(zip(("score", "masked_softmax", "pool"), stages, strict=True))
         joined = with_names(attention, names)

@@ -23,7 +23,7 @@ def score_lists(score: Callable[..., Any], queries: Tensor, keys: Tensor) -> Ten
     """Score each pair by a function of two lists."""
     pairs = zip(queries.flatten(0, 1).tolist(), keys.flatten(0, 1).tolist(), strict=True)
     scores = [[[score(query, key) for key in head] for query in rows] for rows, head in pairs]
-    return as_tensor("score", scores, queries, (*queries.shape[:-1], keys.shape[-2]))
+    return as_tensor(scores, queries, (*queries.shape[:-1], keys.shape[-2]))
 
 
 def weigh_lists(weigh: Callable[..., Any], scores: Tensor, visible: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ def weigh_lists(weigh: Callable[..., Any], scores: Tensor, visible: Tensor) -> T
     lengths = lengths_of(visible).flatten().tolist()
     rows = zip(scores.flatten(0, 2).tolist(), lengths, strict=True)
     weights = [weigh(row, length) for row, length in rows]
-    return as_tensor("weigh", weights, scores, scores.shape)
+    return as_tensor(weights, scores, scores.shape)
 
 
 def lengths_of(visible: Tensor) -> Tensor:
@@ -47,7 +47,7 @@ def pool_lists(pool: Callable[..., Any], weights: Tensor, values: Tensor) -> Ten
     """Pool the values for each row of weights by a function of lists."""
     pairs = zip(weights.flatten(0, 1).tolist(), values.flatten(0, 1).tolist(), strict=True)
     pooled = [[pool(row, vectors) for row in rows] for rows, vectors in pairs]
-    return as_tensor("pool", pooled, weights, (*weights.shape[:-1], values.shape[-1]))
+    return as_tensor(pooled, weights, (*weights.shape[:-1], values.shape[-1]))
 
 
 def attend_lists(attention: Callable[..., Any], *tensors: Tensor) -> Tensor:
@@ -58,19 +58,12 @@ def attend_lists(attention: Callable[..., Any], *tensors: Tensor) -> Tensor:
         [attention(query, k, v, length) for query, length in zip(q, lengths, strict=True)]
         for q, k, v, lengths in zip(*lists, strict=True)
     ]
-    return as_tensor("attention", outputs, queries, (*queries.shape[:-1], values.shape[-1]))
+    return as_tensor(outputs, queries, (*queries.shape[:-1], values.shape[-1]))
 
 
-def as_tensor(name: str, nested: Any, like: Tensor, shape: tuple[int, ...]) -> Tensor:  # noqa: ANN401
-    """What a function on lists returned, or a refusal."""
-    try:
-        return torch.tensor(nested, dtype=like.dtype, device=like.device).reshape(shape)
-    except (RuntimeError, TypeError, ValueError) as error:
-        what = {"score": "a number", "weigh": "a weight per key", "pool": "a number per component"}
-        what["attention"] = what["pool"]
-        raise TypeError(
-            f"{name} on lists must return {what[name]}, and does not: {error}"
-        ) from None
+def as_tensor(nested: list[Any], like: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """What a function on lists returned, like a tensor."""
+    return torch.tensor(nested, dtype=like.dtype, device=like.device).reshape(shape)
 
 
 STAGES: dict[str, Callable[..., Tensor]] = {

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 from attnbook.messages import Messages
+from attnbook.practice.parts import CHAPTERS
 
 TEXT = Messages(__file__)
 CHECKED, GRADED = "check", "grade_tests"
 # What cells to write in call the reader's code, or begin its name with; answers have other names.
 NAMES, BEGINNINGS = ("fixed", "Fixed", "test_mine"), ("my_", "My")
-# By chapter: what its cells ask for, in order. `make notebooks` writes the file.
-CHAPTERS: dict[str, list[list[str]]] = json.loads(
-    Path(__file__).with_name("chapters.json").read_text("utf-8")
-)
 _results: dict[tuple[str, str], bool] = {}  # of the reader's code, by what was asked for
 _latest: dict[str, Callable[..., Any]] = {}  # the reader's code itself, by its task
 _listeners: dict[str, list[Callable[[], object]]] = {}  # what draws it, by its task

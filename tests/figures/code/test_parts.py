@@ -78,7 +78,8 @@ def expect_output(figure, text):
 
 def test_missing_parts_are_reported_and_replaced_by_the_books(without_parts):
     _, figure, drawn = without_parts
-    for number, (function, chapter) in enumerate(PARTS[name] for name in STAGES):
+    for number, name in enumerate(STAGES):
+        function, chapter = PARTS[name], part_of(name)["chapter"]
         called = function.__name__
         expect(line(figure, number)).to_contain_text(f"{called}: not written yet.")
         link = line(figure, number).get_by_role("link", name=f"Write it: {called}")

@@ -206,7 +206,7 @@ def test_a_stage_that_does_not_exist_is_refused_and_all_is_put_back_after_an_err
         replace_stage(model, "pool", 3).__enter__()
     for wrong, reason in (
         (lambda *_: 1 / 0, "lists of one query; ZeroDivisionError: division by zero"),
-        (lambda *_: None, "with lists: .* must return a number per component"),
+        (lambda *_: None, "with lists: TypeError: .*NoneType"),
         (lambda weights, _: weights.no, "with tensors: .*'Tensor'.*; with lists: .*'list'"),
     ):
         with replace_stage(model, "pool", wrong), pytest.raises(TypeError, match=reason):

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from attnbook.practice import LIST_TASKS
-from attnbook.practice.judge.progress import CHAPTERS, is_own
+from attnbook.practice.judge.progress import is_own
+from attnbook.practice.parts import CHAPTERS
 from tests.figures.code.interpreters import as_typed
 from tools.book import editors, notebooks
 from tools.book.cells import EDITOR, TO_WRITE, has_tag, task_in
