@@ -33,9 +33,10 @@ def code(source, *tags, outputs=()):
 
 STREAM = [v4.new_output("stream", name="stdout", text="4")]
 VIEWED = [v4.new_output("display_data", data={VIEW: {"model_id": "1"}, "text/plain": "x"})]
+ON_PAGE = SENTENCES["first_editor"]
 # A chapter with each kind of cell.
 CELLS = [
-    v4.new_markdown_cell("# One\n\nA {term}`query`.\n\n```{math}\nx\n```"),
+    v4.new_markdown_cell(f"# One\n\nA {{term}}`query`. {ON_PAGE['page']}\n\n```{{math}}\nx\n```"),
     code("# @title none", PREDICT, outputs=STREAM),
     code("print(4)", ANSWER, outputs=STREAM),
     code("print(5)", outputs=STREAM),
@@ -97,7 +98,7 @@ def test_the_command_pins_the_commit_that_is_checked_out(written, copied):
     assert SITE not in copied.cells[0].source
     assert f'@{git(project, "rev-parse", "HEAD")}"' in copied.cells[1].source
     assert copied.metadata.kernelspec.name == "python3"
-    assert copied.cells[2].source == "# One\n\nA query.\n\n$$\nx\n$$"
+    assert copied.cells[2].source == f"# One\n\nA query. {ON_PAGE['notebook']}\n\n$$\nx\n$$"
 
 
 def test_copies_of_a_tag_install_the_released_version_and_all_others_their_commit(
