@@ -102,9 +102,9 @@ task.case("one text, one query and one slot")(lambda: _inputs([[0]], [[0]], [[]]
 
 @task.case("positions of 32 bits, near 100,000")
 def _() -> Inputs:
-    keys = [[99_999, 99_997, 99_998], [2, 4, 3]]
-    queries, keys_, *rest = _inputs([[99_998, 99_999], [3, 4]], keys, [[], []], 2)
-    return queries.int(), keys_.int(), *rest
+    stored = [[99_999, 99_997, 99_998], [2, 4, 3]]
+    queries, keys, valid, window = _inputs([[99_998, 99_999], [3, 4]], stored, [[], []], 2)
+    return queries.int(), keys.int(), valid, window
 
 
 task.case("5 texts, 131 slots, a window of 71")(lambda: _shuffled(5, 7, 131, 71))
