@@ -150,7 +150,8 @@ def in_steps(
     def written(positions: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
         order = ranked_by(positions, valid)
         later = (order[:, None] > order[:, :, None]) & counted(valid)[:, None]
-        return valid & ~rejects(later.sum(dim=-1), count(counts, valid)[:, None])
+        kept: Tensor = valid & ~rejects(later.sum(dim=-1), count(counts, valid)[:, None])
+        return kept
 
     return written
 
@@ -167,7 +168,7 @@ task.bug(
     symptom="With a draft model, the text holds words that the large model has rejected.",
     origin="mlx-lm#1109",
     fix="clear `valid` at the last tokens of each text.",
-)(lambda _positions, valid, _counts: valid.clone())
+)(in_steps(count=lambda counts, _valid: torch.zeros_like(counts)))
 
 task.bug(
     "the smallest count for all",
