@@ -99,44 +99,46 @@ def ranked(positions: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
 
 @task.solution("text after text, it sorts the real slots by position, and keeps the first ones.")
 def text_by_text(positions: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
-    kept = torch.zeros_like(valid)
+    remaining = torch.zeros_like(valid)
     for text, count in enumerate(counts.tolist()):
         slots = valid[text].nonzero().flatten()
         in_order = slots[positions[text, slots].argsort()]
-        kept[text, in_order[: len(slots) - count]] = True
-    return kept
+        remaining[text, in_order[: len(slots) - count]] = True
+    return remaining
 
 
 @task.solution("the last token of each text is removed, as often as its count says.")
 def one_token_at_a_time(positions: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
-    kept, texts = valid.clone(), torch.arange(len(valid))
+    remaining, texts = valid.clone(), torch.arange(len(valid))
     for done in range(int(counts.max())):
-        last = positions.masked_fill(~kept, torch.iinfo(positions.dtype).min).argmax(dim=1)
-        kept[texts, last] &= counts <= done
-    return kept
+        last = positions.masked_fill(~remaining, torch.iinfo(positions.dtype).min).argmax(dim=1)
+        remaining[texts, last] &= counts <= done
+    return remaining
 
 
 @task.test
 def test_each_text_loses_its_own_last_tokens(rewind: Function) -> None:
     positions = torch.tensor([[9, 4, 0, 2, 3], [5, 9, 8, 7, 6], [0, 1, 2, 3, 9]])
     valid = torch.tensor([[False, True, True, True, True], [True] * 5, [True] * 4 + [False]])
-    kept = rewind(positions, valid.clone(), torch.tensor([2, 1, 3]))
-    assert kept.int().tolist() == [[0, 0, 1, 1, 0], [1, 0, 1, 1, 1], [1, 0, 0, 0, 0]]
+    remaining = rewind(positions, valid.clone(), torch.tensor([2, 1, 3]))
+    assert remaining.int().tolist() == [[0, 0, 1, 1, 0], [1, 0, 1, 1, 1], [1, 0, 0, 0, 0]]
 
 
 @task.test
 def test_a_text_may_reject_nothing_or_all(rewind: Function) -> None:
     positions = torch.tensor([[0, 1, 2], [1, 9, 0]])
     valid = torch.tensor([[True, True, True], [True, False, True]])
-    kept = rewind(positions, valid, torch.tensor([0, 2]))
-    assert kept.int().tolist() == [[1, 1, 1], [0, 0, 0]]
+    remaining = rewind(positions, valid, torch.tensor([0, 2]))
+    assert remaining.int().tolist() == [[1, 1, 1], [0, 0, 0]]
     assert valid.int().tolist() == [[1, 1, 1], [1, 0, 1]]  # unchanged
 
 
 @task.test
 def test_tokens_are_counted_and_not_positions(rewind: Function) -> None:
-    kept = rewind(torch.tensor([[0, 1, 8]]), torch.ones(1, 3, dtype=torch.bool), torch.tensor([2]))
-    assert kept.int().tolist() == [[1, 0, 0]]
+    remaining = rewind(
+        torch.tensor([[0, 1, 8]]), torch.ones(1, 3, dtype=torch.bool), torch.tensor([2])
+    )
+    assert remaining.int().tolist() == [[1, 0, 0]]
 
 
 def in_steps(
@@ -150,8 +152,8 @@ def in_steps(
     def written(positions: Tensor, valid: Tensor, counts: Tensor) -> Tensor:
         order = ranked_by(positions, valid)
         later = (order[:, None] > order[:, :, None]) & counted(valid)[:, None]
-        kept: Tensor = valid & ~rejects(later.sum(dim=-1), count(counts, valid)[:, None])
-        return kept
+        remaining: Tensor = valid & ~rejects(later.sum(dim=-1), count(counts, valid)[:, None])
+        return remaining
 
     return written
 
