@@ -1,7 +1,7 @@
 // The cache figure: a model writes from a cache that the reader sees, right or with a bug, next to recomputing.
 /** @import { Model, PackedModel, RenderContext } from "../shared/types" */
 /** @import { HeadAt, Opened, Snapshot, TypedAdapter } from "../tokens/types" */
-/** @import { Seen, SeenStep, Settings, Traits } from "./types" */
+/** @import { Seen, SeenStep, Settings, Task, Traits } from "./types" */
 import { arrangeControls } from "../shared/arrangement.js";
 import { button, selectBox, slider } from "../shared/controls.js";
 import { make, put } from "../shared/elements.js";
@@ -15,11 +15,12 @@ import { drawTyped, tokenField } from "../tokens/typed.js";
 import { quoted, tokenView } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import {
-  compared,
   describeNumbers,
   describeQuiz,
   describeStep,
   describeTokens,
+  differencesOf,
+  orderIn,
   readTyped,
   refusal,
   seenOf,
@@ -27,21 +28,31 @@ import {
   tokensIn,
   writtenTokens,
 } from "./words.js";
-import { largestDifference, recompute, writeCached } from "./writing.js";
+import { recompute, writeCached } from "./writing.js";
 
 const GUESSES = 3;
 const MOST_VALUES = { chunk: 8, padding: 4, window: 16, sinks: 4, drafts: 3 };
 const NONE = { chunk: 0, padding: 0, window: 0, sinks: 0, drafts: 0 };
 const NAMES = /** @type {(keyof Settings)[]} */ (Object.keys(MOST_VALUES));
 
-/** A text continued from a cache, and each step recomputed. @param {Snapshot} model @param {{text: string[], first: string[], count: number, settings: Settings, bug: string}} task */
-export function stepsOf(model, task) {
+/**
+ * A text continued from a cache, with the numbers of one head, next to recomputing.
+ * @param {Snapshot} model @param {Task} task @param {HeadAt} headAt
+ */
+export function stepsOf(model, task, [layer, head]) {
   const { steps, firstAnswer } = writeCached(model, task);
   const written = steps.map(({ token }) => token);
   const again = recompute(model, task.text, written, task.settings);
-  const differences = steps.map(({ logits }, k) => largestDifference(logits, again[k].logits));
   return {
-    steps: steps.map((step, k) => ({ ...step, recomputed: again[k], difference: differences[k] })),
+    steps: steps.map((step, k) => ({
+      position: step.position,
+      slots: step.slots,
+      token: step.token,
+      own: step.layers[layer].heads[head],
+      expected: again[k].token,
+      again: again[k].layers[layer][head],
+      differences: differencesOf(step, again[k]),
+    })),
     firstAnswer: firstAnswer.join(" "),
   };
 }
@@ -111,8 +122,8 @@ function settingSliders(model) {
 /** The head whose numbers are shown. @param {Model<Traits>} model */
 function headChoice(model) {
   const set = setterOf(model);
-  const { layers } = model.get("shown").steps[0];
-  const heads = layers.flatMap(({ heads: all }, layer) => all.map((_, head) => /** @type {HeadAt} */ ([layer, head])));
+  const [layers, count] = model.get("sizes");
+  const heads = Array.from({ length: layers * count }, (_, i) => /** @type {HeadAt} */ ([Math.floor(i / count), i % count]));
   const names = heads.map(([layer, head]) => [String([layer, head]), fill(TEXT.head_name, { layer, head })]);
   const select = selectBox(null, Object.fromEntries(names), () => set({ focus: heads[select.selectedIndex] }));
   const element = make("label", { class: "choice" }, make("span", { text: TEXT.head }), select);
@@ -150,23 +161,24 @@ function comparison() {
     const names = { layer, head, step: number };
     put(captions[0], { text: fill(TEXT.table, names) });
     put(captions[1], { text: fill(TEXT.table_outputs, names) });
-    const { cached, again: right, scores, weights } = compared(step, headAt);
+    const orders = step.slots.map(orderIn);
     const rows = slotTokens(step.slots, true).map(({ name = "" }, at) => {
       const row = tableRow(2);
-      row.set(name, [scores[at] ?? "", weights[at] ?? ""]);
+      const [score, weight] = [step.again.scores, step.again.weights].map((numbers) => numbers[orders[at]]);
+      row.set(name, [score ?? "", weight ?? ""]);
       return row.element;
     });
-    const missing = right.scores.flatMap((score, order) => {
-      if (step.slots.some((slot) => slot.order === order) || !right.weights[order]) return [];
+    const missing = step.again.scores.flatMap((score, order) => {
+      if (orders.includes(order) || !step.again.weights[order]) return [];
       const row = tableRow(2);
-      const token = quoted(text[order]);
-      row.set(fill(TEXT.not_stored, { token, position: order }), [score, right.weights[order]]);
+      const names_ = { token: quoted(text[order]), position: order };
+      row.set(fill(TEXT.not_stored, names_), [score, step.again.weights[order]]);
       return [row.element];
     });
     slots.tBodies[0].replaceChildren(...rows, ...missing);
-    const components = cached.output.map((value, i) => {
+    const components = step.own.output.map((value, i) => {
       const row = tableRow(2);
-      row.set(fill(TEXT.component, { number: i }), [value, right.output[i]]);
+      row.set(fill(TEXT.component, { number: i }), [value, step.again.output[i]]);
       return row.element;
     });
     outputs.tBodies[0].replaceChildren(...components);
@@ -209,22 +221,19 @@ function parts(model, repaint) {
     const query = Math.min(model.get("step"), steps.length - 1);
     const step = steps[query];
     const headAt = model.get("focus");
-    const [layer, number] = headAt;
     for (const control of controls) control.paint();
     pair.paint(firstAnswer);
     put(tokens, { text: `${describeTokens(steps)} ` });
     put(numbers, { text: describeNumbers(step) });
     tables.paint(step, headAt, query, [...tokensIn(text, unit), ...steps.map(({ token }) => token)]);
-    const rows = (/** @type {"scores" | "weights"} */ what) =>
-      steps.map(({ layers }) => layers[layer].heads[number][what]);
     view.paint({
       source: slotTokens(step.slots, model.get("hidden")),
       target: writtenTokens(steps),
-      heads: [[{ scores: rows("scores"), weights: rows("weights") }]],
+      heads: [[{ scores: steps.map(({ own }) => own.scores), weights: steps.map(({ own }) => own.weights) }]],
       headAt: [0, 0],
       query,
       queryName: fill(TOKENS.step, { step: query }),
-      sentence: describeStep(step, headAt),
+      sentence: describeStep(step),
     });
   };
   return { field, view: view.element, above: [...pair.elements, ...first], paint };
@@ -232,14 +241,14 @@ function parts(model, repaint) {
 
 /** @type {TypedAdapter<PackedModel, Opened, Seen, Traits>} */
 const adapter = {
-  traits: ["step", "focus", "hidden", "guesses"],
-  inputs: ["text", "first", "bug", "chunk", "padding", "window", "sinks", "drafts"],
+  traits: ["step", "hidden", "guesses"],
+  inputs: ["text", "first", "bug", "focus", "chunk", "padding", "window", "sinks", "drafts"],
   open: opened,
   stored: seenOf,
   compute({ last }, model) {
     const [unit, text] = [model.get("unit"), model.get("text")];
     const task = { text: tokensIn(text, unit), first: tokensIn(model.get("first"), unit), count: model.get("count") };
-    return { text, ...stepsOf(last, { ...task, settings: settingsOf(model), bug: model.get("bug") }) };
+    return { text, ...stepsOf(last, { ...task, settings: settingsOf(model), bug: model.get("bug") }, model.get("focus")) };
   },
   textOf: ({ text }) => `${text}.`,
   parts,

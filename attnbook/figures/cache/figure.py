@@ -10,6 +10,7 @@ import traitlets
 from attnbook.checks import check_whole_number
 from attnbook.figures.cache.bugs import BUGS, STAYS, Settings
 from attnbook.figures.cache.reading import compute_stored
+from attnbook.figures.cache.slots import FREE
 from attnbook.figures.shared.base import check_count, decimals, module, stylesheet
 from attnbook.figures.tokens.figure import SHEETS, TokenFigure
 from attnbook.figures.tokens.packing import decoder_of, pack_model
@@ -21,7 +22,7 @@ COUNTS = {"characters": 12, "words": 6}  # tokens that are written
 RANGES = {"chunk": 8, "padding": 4, "window": 16, "sinks": 4, "drafts": 3}  # from 0
 
 
-def offered_bugs(name: str, first: str) -> list[str]:
+def offered_bugs(name: str, first: str = "") -> list[str]:
     """The bugs that can show with a model, and with a text of another user or without."""
     positions = decoder_of(name).config.positions
     fitting = [bug for bug, about in BUGS.items() if about.positions in {"", positions}]
@@ -86,6 +87,7 @@ class CacheFigure(TokenFigure):
     drafts = traitlets.Int(0).tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
     focus: traitlets.List[int] = traitlets.List().tag(sync=True)
+    sizes: traitlets.List[int] = traitlets.List().tag(sync=True)
 
     def __init__(  # noqa: PLR0913 - texts, how they are read, and what is shown first
         self,
@@ -102,7 +104,7 @@ class CacheFigure(TokenFigure):
         action: str = "",
         caption: str = "",
     ) -> None:
-        unit = decoder_of(name).vocabulary.kind
+        unit, sizes = decoder_of(name).vocabulary.kind, decoder_of(name).config
         offered = offered_bugs(name, first)
         chosen = Settings(**({} if settings is None else settings))
         for trait, value in chosen._asdict().items():
@@ -128,6 +130,7 @@ class CacheFigure(TokenFigure):
             **chosen._asdict(),
             step=step,
             focus=[*focus],
+            sizes=[sizes.num_layers, sizes.num_heads],
             late=[name],
             action=action,
             caption=caption,
@@ -163,8 +166,9 @@ class CacheFigure(TokenFigure):
         if not self.kind:
             return
         settings = Settings(*(getattr(self, trait) for trait in RANGES))
+        focus = (self.focus[0], self.focus[1])
         self.shown = compute_stored(
-            self.name, self.text, self.count, settings, self.bug, self.first
+            self.name, self.text, self.count, settings, self.bug, self.first, focus
         )
         self._write_text(self._lines())
 
@@ -176,7 +180,7 @@ class CacheFigure(TokenFigure):
             yield TEXT("first_user", text=self.first, answer=self.shown["first_answer"])
         yield f"{self.text} → {self.written}"
         for k, step in enumerate(self.shown["steps"]):
-            held = [slot for slot in step["slots"] if slot["kind"] != "free"]
+            held = [kind for kind, *_ in step["slots"] if kind != FREE]
             yield TEXT(
                 "line",
                 step=k,
@@ -184,8 +188,8 @@ class CacheFigure(TokenFigure):
                 count=len(step["slots"]),
                 position=step["position"],
                 token=step["token"],
-                expected=step["recomputed"]["token"],
-                difference=0 if step["difference"] < 1e-6 else decimals(step["difference"]),
+                expected=step["expected"],
+                difference=0 if (most := step["differences"]["logits"]) < 1e-6 else decimals(most),
             )
 
 

@@ -17,9 +17,9 @@ from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
 
-if TYPE_CHECKING:
-    from torch import Tensor
+from torch import Tensor
 
+if TYPE_CHECKING:
     from attnbook.models.transformer.decoder import Decoder
 
 END = "."
@@ -35,7 +35,7 @@ class Recomputed:
 
     Attributes:
         logits: `(batch, num_tokens, num_symbols)`.
-        scores, outputs: of each layer, `(batch, num_heads, num_tokens, …)`.
+        scores, weights, outputs: of each layer, `(batch, num_heads, num_tokens, …)`.
     """
 
     @torch.no_grad()
@@ -49,7 +49,8 @@ class Recomputed:
             window=settings.window or None,
             sinks=settings.sinks,
         )
-        x, self.scores, self.outputs = model.embed(tokens), [], []
+        x = model.embed(tokens)
+        self.scores, self.weights, self.outputs = (list[Tensor]() for _ in range(3))
         for block, heads in zip(model.blocks, model.attentions, strict=True):
             vectors = block.attention_norm(x)
             queries, keys, values = (
@@ -59,7 +60,8 @@ class Recomputed:
                 queries, keys = (heads.rotary(each, positions) for each in (queries, keys))
             scores = scaled_dot_score(queries, keys)
             self.scores.append(scores)
-            self.outputs.append(pool(weigh(scores, mask), values))
+            self.weights.append(weigh(scores, mask))
+            self.outputs.append(pool(self.weights[-1], values))
             x = block(x, mask=mask)
         self.logits = model.output(model.norm(x))[..., SPECIAL:]
 
@@ -74,8 +76,14 @@ def cut(symbols: list[str]) -> list[str]:
     return symbols[: symbols.index(END) + 1] if END in symbols else symbols
 
 
-def compute_stored(  # noqa: PLR0913 - a model, texts, and how they are read
-    name: str, text: str, count: int, settings: Settings, bug: str = "", first: str = ""
+def compute_stored(  # noqa: PLR0913 - a model, texts, how they are read, and a head
+    name: str,
+    text: str,
+    count: int,
+    settings: Settings,
+    bug: str = "",
+    first: str = "",
+    focus: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     """What a page shows until its model is there, with few digits."""
     model = decoder_of(name)
@@ -85,59 +93,74 @@ def compute_stored(  # noqa: PLR0913 - a model, texts, and how they are read
         return cut([symbols[int(step.logits.argmax())] for step in steps])
 
     prompt, before = encode(model, text), encode(model, first) if first else None
-    first_answer = written(write(model, before, count)[1]) if before is not None else []
+    first_answer = [] if before is None else written(write(model, before, count)[1])
     tokens, steps = write(model, prompt, count, settings, bug, before)
-    answer = written(steps)
     whole = Recomputed(model, torch.cat([prompt, tokens], dim=1), settings)
     return {
         "text": text,
         "first": first,
         "first_answer": " ".join(first_answer),
         "bug": bug,
+        "focus": [*focus],
         **settings._asdict(),
         "symbols": symbols,
         "steps": [
-            _store_step(step, whole, prompt.shape[1] - 1 + k, symbols)
-            for k, (step, _) in enumerate(zip(steps, answer, strict=False))
-        ],
-    }
-
-
-def _store_step(step: Step, whole: Recomputed, at: int, symbols: list[str]) -> dict[str, Any]:
-    logits = whole.logits[0, at]
-    return {
-        "position": step.position,
-        "slots": [
             {
-                "kind": slot.kind,
-                "position": slot.position,
-                "order": slot.order,
-                "step": slot.step,
-                "token": slot.token,
-                "isStale": slot.is_stale,
+                "position": step.position,
+                "slots": [
+                    [slot.kind, slot.position, slot.order, slot.token, int(slot.is_stale)]
+                    for slot in step.slots
+                ],
+                "visible": "".join(str(int(each)) for each in step.visible[focus[0]]),
+                "token": token,
+                "own": _store(step.scores[focus[0], 0], step.outputs[focus[0], 0], focus[1]),
+                "expected": symbols[int(whole.logits[0, at].argmax())],
+                "again": _store(
+                    whole.scores[focus[0]][0, :, at, : at + 1],
+                    whole.outputs[focus[0]][0, :, at],
+                    focus[1],
+                ),
+                "differences": differences(step, whole, at),
             }
-            for slot in step.slots
-        ],
-        "layers": [
-            {"visible": visible.tolist(), "heads": _store_heads(scores[0], outputs[0])}
-            for visible, scores, outputs in zip(
-                step.visible, step.scores, step.outputs, strict=True
+            for at, (step, token) in enumerate(
+                zip(steps, written(steps), strict=False), prompt.shape[1] - 1
             )
         ],
-        "token": symbols[int(step.logits.argmax())],
-        "recomputed": {
-            "token": symbols[int(logits.argmax())],
-            "layers": [
-                _store_heads(scores[0, :, at, : at + 1], outputs[0, :, at])
-                for scores, outputs in zip(whole.scores, whole.outputs, strict=True)
-            ],
-        },
-        "difference": round_all([float((step.logits[0] - logits).abs().max())])[0],
     }
 
 
-def _store_heads(scores: Tensor, outputs: Tensor) -> list[dict[str, list[float]]]:
-    return [
-        {"scores": round_all(row), "output": round_all(output)}
-        for row, output in zip(scores.tolist(), outputs.tolist(), strict=True)
-    ]
+def _store(scores: Tensor, output: Tensor, head: int) -> dict[str, list[float]]:
+    return {"scores": _short(scores[head]), "output": _short(output[head])}
+
+
+def _short(numbers: Tensor) -> list[float]:
+    return round_all(numbers.tolist(), 4)
+
+
+def differences(step: Step, whole: Recomputed, at: int) -> dict[str, float]:
+    """The largest difference of each kind of numbers from recomputing, over all heads.
+
+    Args:
+        at: the number of the step's last token in the text.
+    """
+    orders = torch.tensor(
+        [-1 if slot.is_stale or slot.order > at else slot.order for slot in step.slots]
+    )
+    held = orders >= 0
+    most = {"scores": 0.0, "weights": 0.0, "outputs": 0.0}
+    for layer, scores in enumerate(whole.scores):
+        right = {
+            "scores": scores[0, :, at, orders],
+            "weights": torch.where(held, whole.weights[layer][0, :, at, orders], 0.0),
+            "outputs": whole.outputs[layer][0, :, at],
+        }
+        seen = {
+            "scores": held & step.visible[layer],
+            "weights": torch.ones_like(held),
+            "outputs": torch.ones(right["outputs"].shape[-1], dtype=torch.bool),
+        }
+        for name, numbers in right.items():
+            apart = (getattr(step, name)[layer, 0] - numbers).abs()[:, seen[name]]
+            most[name] = max(most[name], float(apart.amax()) if apart.numel() else 0.0)
+    most["logits"] = float((step.logits[0] - whole.logits[0, at]).abs().max())
+    return {name: round_all([number])[0] for name, number in most.items()}

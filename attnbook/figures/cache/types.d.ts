@@ -74,11 +74,19 @@ export interface Task {
   bug?: string;
 }
 
-/** A step next to recomputing it. */
-export interface SeenStep extends Omit<CacheStep, "logits"> {
-  recomputed: Omit<Recomputed, "logits">;
-  /** The largest of the logits. */
-  difference: number;
+/** The largest difference of each kind of numbers. */
+export type Differences = Record<"scores" | "weights" | "outputs" | "logits", number>;
+
+/** A step next to recomputing it, with the numbers of one head. */
+export interface SeenStep {
+  position: number;
+  slots: Slot[];
+  token: string;
+  own: HeadStep;
+  /** The token that recomputing writes. */
+  expected: string;
+  again: HeadStep;
+  differences: Differences;
 }
 
 /** What is shown. */
@@ -88,18 +96,20 @@ export interface Seen {
   steps: SeenStep[];
 }
 
-type Bare = Omit<HeadStep, "weights">;
-
 /** What Python stored, its numbers rounded. */
 export interface Stored extends Settings {
   text: string;
   first: string;
   first_answer: string;
   bug: string;
+  focus: HeadAt;
   symbols: string[];
-  steps: (Omit<SeenStep, "layers" | "recomputed"> & {
-    layers: { visible: boolean[]; heads: Bare[] }[];
-    recomputed: { token: string; layers: Bare[][] };
+  steps: (Omit<SeenStep, "slots" | "own" | "again"> & {
+    slots: [kind: string, position: number, order: number, token: string, isStale: number][];
+    /** A 1 for each slot that the query sees, else a 0. */
+    visible: string;
+    own: Omit<HeadStep, "weights">;
+    again: Omit<HeadStep, "weights">;
   })[];
 }
 
@@ -122,5 +132,7 @@ export interface Traits extends TrainedTraits<PackedModel>, Settings {
   pairs: [first: string, text: string][];
   step: number;
   focus: HeadAt;
+  /** Layers, and heads in each. */
+  sizes: [layers: number, heads: number];
   shown: Stored;
 }

@@ -1,7 +1,7 @@
 // The cache figure's sentences about what was written: pure functions.
-/** @import { HeadAt, Token } from "../tokens/types" */
-/** @import { HeadStep, Seen, SeenStep, Slot, Stored } from "./types" */
-import { maskedSoftmax, softmaxWhere } from "../shared/attention.js";
+/** @import { Token } from "../tokens/types" */
+/** @import { CacheStep, Recomputed, Seen, SeenStep, Slot, Stored } from "./types" */
+import { softmaxWhere } from "../shared/attention.js";
 import { decimals } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
 import { attendedTo, quoted } from "../tokens/view.js";
@@ -47,39 +47,34 @@ export function slotTokens(slots, isQuiz) {
 export function writtenTokens(steps) {
   const differ = steps.some(isOther);
   return steps.map((each, step) => {
-    const names = { step, token: quoted(each.token), expected: quoted(each.recomputed.token) };
+    const names = { step, token: quoted(each.token), expected: quoted(each.expected) };
     return {
       text: each.token,
       name: fill(isOther(each) ? TEXT.token_name_differs : TEXT.token_name, names),
-      above: differ ? each.recomputed.token : "",
+      above: differ ? each.expected : "",
       className: isOther(each) ? "differs" : "",
     };
   });
 }
 
 /** @param {SeenStep} step */
-const isOther = ({ token, recomputed }) => token !== recomputed.token;
+const isOther = ({ token, expected }) => token !== expected;
 
-/** Scores, weights and output of a head at a step, those of recomputing at the same slots; null where there are none. @param {SeenStep} step @param {HeadAt} headAt */
-export function compared({ slots, layers, recomputed }, [layer, head]) {
-  const cached = layers[layer].heads[head];
-  const again = recomputed.layers[layer][head];
-  const at = (/** @type {number[]} */ numbers) =>
-    slots.map(({ kind, order }) => (kind === FREE || order < 0 ? null : (numbers[order] ?? null)));
-  return { cached, again, scores: at(again.scores), weights: at(again.weights) };
-}
+/** The number in the text of a slot's token; -1 if the slot holds none of it. @param {Slot} slot */
+export const orderIn = ({ kind, order, isStale }) => (kind === FREE || isStale ? -1 : order);
 
-/** The largest difference of each kind of numbers at a step, over all heads. @param {SeenStep} step */
-export function differencesAt(step) {
-  const most = { scores: 0, weights: 0, outputs: 0, logits: step.difference };
-  step.layers.forEach(({ heads, visible }, layer) =>
-    heads.forEach((_, head) => {
-      const { cached, again, scores, weights } = compared(step, [layer, head]);
-      scores.forEach((score, at) => {
-        if (score !== null && visible[at]) most.scores = Math.max(most.scores, Math.abs(score - cached.scores[at]));
-        most.weights = Math.max(most.weights, Math.abs((weights[at] ?? 0) - cached.weights[at]));
+/** The largest difference of each kind of numbers between a step from the cache and recomputing it, over all heads. @param {CacheStep} step @param {Recomputed} again */
+export function differencesOf({ slots, layers, logits }, again) {
+  const most = { scores: 0, weights: 0, outputs: 0, logits: largestDifference(logits, again.logits) };
+  const orders = slots.map(orderIn);
+  layers.forEach(({ heads, visible }, layer) =>
+    heads.forEach((own, head) => {
+      const { scores, weights, output } = again.layers[layer][head];
+      orders.forEach((order, at) => {
+        if (visible[at] && order in scores) most.scores = Math.max(most.scores, Math.abs(scores[order] - own.scores[at]));
+        most.weights = Math.max(most.weights, Math.abs((weights[order] ?? 0) - own.weights[at]));
       });
-      most.outputs = Math.max(most.outputs, largestDifference(cached.output, again.output));
+      most.outputs = Math.max(most.outputs, largestDifference(own.output, output));
     }),
   );
   return most;
@@ -92,16 +87,14 @@ export function describeTokens(steps) {
 }
 
 /** How the numbers of a step differ. @param {SeenStep} step */
-export function describeNumbers(step) {
-  const found = differencesAt(step);
-  if (Object.values(found).every((number) => number < ROUNDING)) return TEXT.same_numbers;
-  const rounded = Object.entries(found).map(([name, number]) => [name, number < ROUNDING ? "0" : decimals(number)]);
+export function describeNumbers({ differences }) {
+  if (Object.values(differences).every((number) => number < ROUNDING)) return TEXT.same_numbers;
+  const rounded = Object.entries(differences).map(([name, number]) => [name, number < ROUNDING ? "0" : decimals(number)]);
   return fill(TEXT.differences, Object.fromEntries(rounded));
 }
 
-/** Where the query of a step attends, and what is written. @param {SeenStep} step @param {HeadAt} headAt */
-export function describeStep({ position, slots, layers, token }, [layer, head]) {
-  const { weights } = layers[layer].heads[head];
+/** Where the query of a step attends, and what is written. @param {SeenStep} step */
+export function describeStep({ position, slots, own: { weights }, token }) {
   const names = { position, token: quoted(token) };
   if (weights.every((weight) => weight === 0)) return fill(TEXT.attends_to_nothing, names);
   const texts = slots.map(({ kind, token: text }) => (kind === FREE ? "·" : text));
@@ -121,25 +114,19 @@ export function describeQuiz(bug, isHidden, guesses, most) {
 
 /** What Python stored, as if the page had computed it. @param {Stored} shown @returns {Seen} */
 export function seenOf(shown) {
+  const { window, sinks } = shown;
   return {
     text: shown.text,
     firstAnswer: shown.first_answer,
-    steps: shown.steps.map((step) => ({
+    steps: shown.steps.map(({ slots, visible, own, again, ...step }) => ({
       ...step,
-      layers: step.layers.map(({ visible, heads }) => ({
-        visible,
-        heads: heads.map(({ scores, output }) => ({ scores, output, weights: softmaxWhere(scores, visible) })),
+      slots: slots.map(([kind, position, order, token, isStale]) => ({
+        ...{ kind, position, order, token },
+        step: -1, // which nobody is shown
+        isStale: Boolean(isStale),
       })),
-      recomputed: {
-        token: step.recomputed.token,
-        layers: step.recomputed.layers.map((heads) => heads.map((head) => withWeights(head, shown))),
-      },
+      own: { ...own, weights: softmaxWhere(own.scores, [...visible].map((each) => each === "1")) },
+      again: { ...again, weights: softmaxWhere(again.scores, again.scores.map((_, key) => !window || key >= again.scores.length - window || key < sinks)) },
     })),
   };
-}
-
-/** @param {Omit<HeadStep, "weights">} head @param {{window: number, sinks: number}} settings @returns {HeadStep} */
-function withWeights({ scores, output }, { window, sinks }) {
-  const isSeen = scores.map((_, key) => !window || key >= scores.length - window || key < sinks);
-  return { scores, output, weights: sinks || window ? softmaxWhere(scores, isSeen) : maskedSoftmax(scores) };
 }
