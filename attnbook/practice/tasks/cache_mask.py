@@ -333,7 +333,7 @@ task.bug(
 
 task.bug(
     "None taken for a window of 0",
-    "None is taken for a window of 0, as by `window or 0`, and nothing is visible.",
+    "without a window nothing is visible: None is taken for 0, as by `window or 0`.",
     symptom="Models with a window are right, and those without one give NaN.",
     fix="leave the window out if it is None: all of the past is visible.",
 )(in_steps(near=lambda steps, window: _near(steps, window or 0)))
