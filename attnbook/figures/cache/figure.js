@@ -20,7 +20,7 @@ import {
   describeStep,
   describeTokens,
   differencesOf,
-  orderIn,
+  orderOf,
   readTyped,
   refusal,
   seenOf,
@@ -161,7 +161,7 @@ function comparison() {
     const names = { layer, head, step: number };
     put(captions[0], { text: fill(TEXT.table, names) });
     put(captions[1], { text: fill(TEXT.table_outputs, names) });
-    const orders = step.slots.map(orderIn);
+    const orders = step.slots.map(orderOf);
     const rows = slotTokens(step.slots, true).map(({ name = "" }, at) => {
       const row = tableRow(2);
       const [score, weight] = [step.again.scores, step.again.weights].map((numbers) => numbers[orders[at]]);

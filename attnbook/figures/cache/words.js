@@ -61,12 +61,12 @@ export function writtenTokens(steps) {
 const isOther = ({ token, expected }) => token !== expected;
 
 /** The number in the text of a slot's token; -1 if the slot holds none of it. @param {Slot} slot */
-export const orderIn = ({ kind, order, isStale }) => (kind === FREE || isStale ? -1 : order);
+export const orderOf = ({ kind, order, isStale }) => (kind === FREE || isStale ? -1 : order);
 
 /** The largest difference of each kind of numbers between a step from the cache and recomputing it, over all heads. @param {CacheStep} step @param {Recomputed} again */
 export function differencesOf({ slots, layers, logits }, again) {
   const most = { scores: 0, weights: 0, outputs: 0, logits: largestDifference(logits, again.logits) };
-  const orders = slots.map(orderIn);
+  const orders = slots.map(orderOf);
   layers.forEach(({ heads, visible }, layer) =>
     heads.forEach((own, head) => {
       const { scores, weights, output } = again.layers[layer][head];

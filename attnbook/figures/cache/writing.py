@@ -158,11 +158,11 @@ class Writer:
 
 
 def count_slots(prompt: int, count: int, settings: Settings, bug: str) -> int:
-    """How many slots a cache needs, and one that stays free."""
+    """How many slots a cache needs, and one that stays free; with a bug it may free none."""
     new = settings.drafts + 1
     if bug == "rejected drafts stay":
         new += settings.drafts * count
-    if not settings.window:
+    if bug or not settings.window:
         return settings.padding + prompt + count + new
     most = max(min(settings.chunk or prompt, prompt), new)
     return settings.padding + settings.window + settings.sinks + most + 1

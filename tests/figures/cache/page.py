@@ -1,0 +1,127 @@
+"""What a cache figure shows in a browser, against its Python half, and its controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator
+
+from attnbook.figures import CacheFigure
+from attnbook.figures.cache.measuring import make_pairs
+from attnbook.masking.rules import FARTHEST
+from tests.figures.shared.page import slider
+from tests.figures.shared.trained import Room, open_more_controls
+from tests.figures.tokens.page import misdrawn, token_reading
+
+TEXT = "gbdkafcdkafc"
+FIRST, SECOND = make_pairs(1)[0].texts
+READ = token_reading(
+    """
+    slots: texts('.token-row:not(.queries) bdi'),
+    positions: texts('.token-row:not(.queries) .chance').map((text) => text.trim()),
+    written: texts('.queries bdi'),
+    above: texts('.queries .above'),
+    answer: figure.querySelector('.answer').textContent,
+    own: bodies()[0].slice(0, -1),
+    again: bodies()[1],
+    outputs: bodies()[2],
+    bug: figure.querySelector('.bug-row select').value,
+    firstUser: figure.querySelector('.first-user')?.textContent ?? '',
+"""
+)
+
+
+def weights_in(python: CacheFigure, step: int) -> list[float]:
+    """The weights of the slots at a step, of what Python stored."""
+    import torch  # noqa: PLC0415 - keeps the names of this module few
+
+    stored = python.shown["steps"][step]
+    visible = torch.tensor([each == "1" for each in stored["visible"]])
+    scores = torch.tensor(stored["own"]["scores"], dtype=torch.float64)
+    return torch.where(visible, scores, -FARTHEST).softmax(-1).tolist()
+
+
+def disagreements(figure: Locator, python: CacheFigure, tolerance: float = 1e-3) -> list[str]:
+    """The parts of the page that differ from its Python half; Python stores few digits."""
+    tolerance = max(tolerance, 1e-3)
+    return differences(figure.evaluate(READ), python, tolerance)
+
+
+def differences(found: dict[str, Any], python: CacheFigure, tolerance: float) -> list[str]:
+    steps = python.shown["steps"]
+    step = min(python.step, len(steps) - 1)
+    now = steps[step]
+    weights = weights_in(python, step)
+    expected = [each["expected"] for each in steps]
+    written = [each["token"] for each in steps]
+    differ = sum(one != other for one, other in zip(written, expected, strict=True))
+    marks = {"real": None, "padding": "–", "free": "·"}
+    numbers = [[*pair] for pair in zip(now["own"]["scores"], weights, strict=True)]
+    same = {
+        "slots": found["slots"] == [marks[kind] or token for kind, _, _, token, _ in now["slots"]],
+        "positions": found["positions"]
+        == [str(position) if kind == "real" else "" for kind, position, *_ in now["slots"]],
+        "written": found["written"] == written,
+        "above": found["above"] == (expected if differ else [""] * len(expected)),
+        "answer": found["answer"].startswith(f"{differ} of" if differ else ("All", "The token")),
+        "numbers": found["own"] == [pytest.approx(row, abs=tolerance) for row in numbers],
+        "outputs": found["outputs"]
+        == [
+            pytest.approx([*row], rel=1e-3, abs=tolerance)
+            for row in zip(now["own"]["output"], now["again"]["output"], strict=True)
+        ],
+        "lines": not misdrawn(found["lines"], found["leftOut"], weights),
+        "chosen": found["chosen"] == [step],
+        "bug": found["bug"] == python.bug,
+        "first": python.shown["first_answer"] in found["firstUser"],
+    }
+    return [name for name, equal in same.items() if not equal]
+
+
+def field(figure: Locator) -> Locator:
+    return figure.get_by_role("textbox")
+
+
+def setting(figure: Locator, name: str) -> Locator:
+    """The slider of a setting, unfolded."""
+    open_more_controls(figure)
+    return slider(figure, name)
+
+
+def menu(figure: Locator) -> Locator:
+    return figure.locator(".bug-row select")
+
+
+def _change(figure: Locator) -> dict[str, Any]:
+    menu(figure).select_option("past ignored")
+    setting(figure, "padding").press("ArrowRight")
+    return {"bug": "past ignored", "padding": 1}
+
+
+ROOM = Room(
+    make=lambda **given: CacheFigure(**{"name": "copying", "text": TEXT, **given}),  # type: ignore[arg-type]
+    field=field,
+    message=lambda figure: figure.locator(".token-status [role=status]"),
+    disagreements=disagreements,
+    read=READ,
+    rough=1e-3,
+    typed="ponmponmponm",
+    characters=".token-row:not(.queries) .real",
+    move=_change,
+    refused={
+        "": "Type at least one token.",
+        "abz": "The model does not know “z”. It knows: a b c d e f g h i j k l m n o p.",
+        "abcdefghijklmnopa": "The figure shows at most 16 tokens, but there are 17.",
+    },
+    still=f"{TEXT}.",
+    ink=".token:not([aria-pressed=true]) bdi",
+    changed={"text": "milkmilkmilk", "bug": "positions restart"},
+    cases={
+        "first": {},
+        "bug": {"bug": "causal from the first key", "step": 3},
+        "window": {"settings": {"window": 5, "sinks": 1, "chunk": 4}, "step": 7, "focus": (0, 1)},
+        "drafts": {"bug": "rejected drafts stay", "settings": {"drafts": 2, "padding": 2}},
+        "users": {"name": "story", "text": SECOND, "first": FIRST},
+    },
+)
