@@ -436,6 +436,7 @@ TRIED = {
     "": [{"size": 3}],
     "The inputs must stay unchanged.": [{"rows": [1]}],
     "Tested in float32, with gradients.": [{"x": ONE}],
+    "Tested in float32 and float64, with gradients.": [{"x": ONE, "mask": ONE[:0].double()}],
     "Tested in float16.": [{"x": ONE.half(), "mask": ONE > 0}],
     "Tested in int32 and int64.": [
         {"x": ONE.int()},

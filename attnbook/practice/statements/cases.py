@@ -39,7 +39,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _features(inputs: list[tuple[Any, dict[str, Any]]], tensors: list[Tensor]) -> list[str]:
-    numbers = [tensor.double() for tensor in tensors if tensor.is_floating_point()]
+    numbers = [it.double() for it in tensors if it.is_floating_point() and it.numel()]
     largest = max((it[it.isfinite()].abs().max().item() for it in numbers), default=0)
     lengths = [arguments.get("valid_lens") for _, arguments in inputs]
     tried = {
