@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+import attnbook
 from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal
 from attnbook.practice.task import Function, Law, Task
@@ -108,6 +109,17 @@ def _() -> Inputs:
 
 
 task.case("5 texts, 131 slots, a window of 71")(lambda: _shuffled(5, 7, 131, 71))
+
+
+@task.solution(
+    "it is the book's own rule of positions; the shape has the numbers of queries and slots."
+)
+def the_package(
+    query_positions: Tensor, key_positions: Tensor, valid: Tensor, window: int | None
+) -> Tensor:
+    shape = *query_positions.shape, key_positions.shape[1]
+    positions = query_positions, key_positions
+    return attnbook.position_mask(*positions, shape, valid=valid, window=window)
 
 
 @task.solution("a key is visible if it is real, not after the query, and not too far before it.")
