@@ -125,7 +125,8 @@ class KeyValueCache:
         max_length: how many tokens of a text can be stored. The tensors then keep their shape,
             as `torch.compile` and `torch.export` need it. None means that they grow.
         window: how many positions a token sees, its own included; None means all.
-        sinks: how many first positions each token also sees.
+        sinks: how many first positions each token also sees. The sinks of gpt-oss are something
+            else: learned scores in the softmax, which need no cache.
         max_rewind: how many tokens can be taken back although there is a window, counted from the
             most that the row has had: what is evicted does not come back.
         dtype, device: of keys and values, floating-point; by default torch's own.

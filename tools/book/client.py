@@ -25,6 +25,7 @@ WITH_FAST_PATHS = (
     "heads-that-copy",
     "where-attention-comes-in",
     "attention-from-nothing",
+    "writing-with-a-cache",
 )
 
 
