@@ -204,7 +204,7 @@ def _near(steps: Tensor, window: int | None) -> Tensor:
 def in_steps(
     queries: Function = lambda positions, _keys: positions,
     keys: Function = lambda positions, _valid: positions,
-    real: Function = lambda valid: valid,
+    real: Function = lambda valid, _keys: valid,
     near: Function = _near,
     mask: Function = lambda visible: visible,
 ) -> Function:
@@ -215,7 +215,7 @@ def in_steps(
     ) -> Tensor:
         from_query = queries(query_positions, key_positions)[:, :, None]
         steps = from_query - keys(key_positions, valid)[:, None]
-        visible: Tensor = mask(near(steps, window) & real(valid)[:, None])
+        visible: Tensor = mask(near(steps, window) & real(valid, key_positions)[:, None])
         return visible
 
     return written
@@ -247,7 +247,14 @@ task.bug(
     symptom="A text gives other outputs in a batch than on its own.",
     origin="TransformerLens#1005",
     fix="a visible slot must also be True in `valid`.",
-)(in_steps(real=torch.ones_like))
+)(in_steps(real=lambda valid, _keys: torch.ones_like(valid)))
+
+task.bug(
+    "position 0 taken for an empty slot",
+    "a key at position 0 is taken for an empty slot, because empty slots are often 0.",
+    symptom="The first token of each text is ignored.",
+    fix="only `valid` says which slots are empty: a real key may be at position 0.",
+)(in_steps(real=lambda valid, keys: valid & (keys != 0)))
 
 task.bug(
     "queries counted from 0",
@@ -323,6 +330,13 @@ task.bug(
     symptom="Texts longer than the window differ from those of the original model.",
     fix="hide keys that are `window` positions or more before the query.",
 )(in_steps(near=lambda steps, _window: steps >= 0))
+
+task.bug(
+    "None taken for a window of 0",
+    "without a window nothing is visible: None is taken for 0, as by `window or 0`.",
+    symptom="Models with a window are right, and those without one give NaN.",
+    fix="leave the window out if it is None: all of the past is visible.",
+)(in_steps(near=lambda steps, window: _near(steps, window or 0)))
 
 task.bug(
     "window ignored for a single query",

@@ -500,6 +500,13 @@ def queries_stored_by_hand(query: Row, key: Row, value: Row, keys: Rows, values:
     return output, [*keys, query], [*values, value]
 
 
+@by_hand.bug(fix="return the keys before the values: `return output, keys, values`.")
+def values_before_keys(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
+    """the values are returned second, and the keys last."""
+    all_keys, all_values = [*keys, key], [*values, value]
+    return _attend(query, all_keys, all_values), all_values, all_keys
+
+
 @by_hand.bug(fix="score with the query: the new key is only stored, and scored like the others.")
 def scored_by_the_key(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     """the new key is compared with the stored keys, where the query should be."""

@@ -231,6 +231,14 @@ task.bug(
 )
 
 task.bug(
+    "the number of tokens taken for a position",
+    "the new length is taken for a position, as if each text began at 0 and had no gaps.",
+    symptom="It is right until a window removes the first tokens; then too many are cleared.",
+    origin="several projects, which take the number of stored keys for a position",
+    fix="count tokens: those with the highest positions, wherever the text begins.",
+)(lambda positions, valid, counts: valid & (positions < (valid.sum(dim=1) - counts)[:, None]))
+
+task.bug(
     "one token too many",
     "one token too many is cleared in each text: the last that was accepted.",
     symptom="A word is missing after each rejected draft.",
