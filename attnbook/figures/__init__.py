@@ -8,6 +8,7 @@ except ImportError as missing:
     ) from missing
 
 from attnbook.figures.attention.figure import AttentionFigure
+from attnbook.figures.cache.figure import CacheFigure
 from attnbook.figures.code.figure import CodeTask
 from attnbook.figures.cost.figure import CostFigure
 from attnbook.figures.heads.figure import HeadsFigure
@@ -25,6 +26,7 @@ from attnbook.figures.writing.figure import WritingFigure
 
 __all__ = [
     "AttentionFigure",
+    "CacheFigure",
     "CodeTask",
     "CostFigure",
     "HeadsFigure",

@@ -1,7 +1,7 @@
 // A decoder in the page: pure functions, in double precision on the checkpoint's own weights.
 /** @import { PackedModel } from "../shared/types" */
 /** @import { HeadVectors, Opened, Options, ReadHead, Snapshot, TextReading, Written } from "./types" */
-import { maskedSoftmax, pool } from "../shared/attention.js";
+import { maskedSoftmax, pool, softmaxWhere } from "../shared/attention.js";
 import { sinusoidal } from "../shared/position.js";
 import { plus, times, unpacked } from "../shared/weights.js";
 
@@ -40,7 +40,7 @@ function normed(gain, x) {
 }
 
 /** Turn a query or a key by its position: component i and the one half a vector later are a pair. @param {number[]} x @param {number} position @param {number} base */
-function rotated(x, position, base) {
+export function rotated(x, position, base) {
   const half = x.length / 2;
   return x.map((number, i) => {
     const angle = position / base ** ((i % half) / half);
@@ -84,22 +84,25 @@ export function finished({ arrays }, layer, x, found) {
   return plus(sum, times(arrays[`${layer}.feed_forward.outer`], gated));
 }
 
+/** The logit of each symbol to come next. @param {Snapshot} model @param {number[]} x what leaves the last layer */
+export const logitsAfter = ({ arrays }, x) => times(arrays.output, normed(arrays.norm, x));
+
 /** The probability of each symbol to come next. @param {Snapshot} model @param {number[]} x what leaves the last layer */
-export const chancesAfter = ({ arrays }, x) => maskedSoftmax(times(arrays.output, normed(arrays.norm, x)));
+export const chancesAfter = (model, x) => maskedSoftmax(logitsAfter(model, x));
 
 /** @param {number[]} numbers */
 export const indexOfLargest = (numbers) => numbers.indexOf(Math.max(...numbers));
 
 /**
- * One head over all positions, each attending to itself and those before it, or to the last few of these.
- * @param {HeadVectors[]} vectors of each position @param {number} window @returns {ReadHead}
+ * One head over all positions, each attending to itself and those before it, or to the last few and the first few of these.
+ * @param {HeadVectors[]} vectors of each position @param {number} window @param {number} sinks @returns {ReadHead}
  */
-function attended(vectors, window) {
+function attended(vectors, window, sinks) {
   const scores = vectors.map(({ query }, i) => vectors.slice(0, i + 1).map(({ key }) => scaledScore(query, key)));
   const values = vectors.map(({ value }) => value);
   const weights = scores.map((row) => {
-    const hidden = Math.max(0, row.length - window);
-    return [...new Array(hidden).fill(0), ...maskedSoftmax(row.slice(hidden))];
+    const isSeen = row.map((_, key) => key >= row.length - window || key < sinks);
+    return softmaxWhere(row, isSeen);
   });
   return { scores, weights, pooled: weights.map((row) => pool(row, values)) };
 }
@@ -108,10 +111,10 @@ function attended(vectors, window) {
  * Read a text: what may come after each of its symbols, and what each head did on the way.
  * @param {Snapshot} model
  * @param {string[]} text symbols of the model, at least one
- * @param {Options} options heads whose output is set to 0; how many positions each one attends to
+ * @param {Options} options heads whose output is set to 0; how many positions each one attends to, and how many first ones
  * @returns {TextReading}
  */
-export function follow(model, text, { removed = [], window = Infinity } = {}) {
+export function follow(model, text, { removed = [], window = Infinity, sinks = 0 } = {}) {
   const { arrays, num_heads, num_layers, num_hiddens } = model;
   const size = num_hiddens / num_heads;
   let stream = text.map((symbol, position) => embedded(model, symbol, position));
@@ -121,6 +124,7 @@ export function follow(model, text, { removed = [], window = Infinity } = {}) {
       const found = attended(
         vectors.map((each) => each[head]),
         window,
+        sinks,
       );
       const isRemoved = removed.some((at) => at[0] === layer && at[1] === head);
       return isRemoved ? { ...found, pooled: found.pooled.map((vector) => vector.map(() => 0)) } : found;
@@ -135,8 +139,10 @@ export function follow(model, text, { removed = [], window = Infinity } = {}) {
     );
     return heads;
   });
+  const logits = stream.map((x) => logitsAfter(model, x));
   return {
-    chances: stream.map((x) => chancesAfter(model, x)),
+    logits,
+    chances: logits.map((row) => maskedSoftmax(row)),
     heads: layers,
     added([layer, head], query) {
       const alone = new Array(num_hiddens).fill(0);

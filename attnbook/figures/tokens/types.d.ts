@@ -39,10 +39,14 @@ export interface Options {
   removed?: HeadAt[];
   /** How many positions each one attends to, itself first; 0 means that there is no attention. */
   window?: number;
+  /** How many first positions each one also attends to. */
+  sinks?: number;
 }
 
 /** A decoder's reading of a text. */
 export interface TextReading {
+  /** After each symbol, the logit of each one to come next. */
+  logits: number[][];
   /** After each symbol, the probability of each one to come next. */
   chances: number[][];
   /** By layer, then by head. */

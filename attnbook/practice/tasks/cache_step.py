@@ -391,6 +391,10 @@ by_hand.case("keys and values of one size")(
 )
 
 
+def _after(stored: Rows, *new: Row) -> Rows:
+    return stored + list(new)  # MicroPython has no `[*stored, *new]`
+
+
 def _attend(query: Row, keys: Rows, values: Rows, valid_len: int | None = None) -> Row:
     scores = [scaled_score(query, key) for key in keys]
     return pool(masked_softmax(scores, len(keys) if valid_len is None else valid_len), values)
@@ -398,7 +402,7 @@ def _attend(query: Row, keys: Rows, values: Rows, valid_len: int | None = None) 
 
 @by_hand.solution("`+` makes a new list; then all keys are visible, so the length is theirs.")
 def with_the_parts(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
-    keys, values = [*keys, key], [*values, value]
+    keys, values = _after(keys, key), _after(values, value)
     weights = masked_softmax([scaled_score(query, each) for each in keys], len(keys))
     return pool(weights, values), keys, values
 
@@ -414,12 +418,12 @@ def with_copies(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> S
 @by_hand.solution("no part is needed: exponentials of the scores, divided by their sum.")
 def in_full(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     total, sums = 0.0, [0.0] * len(value)
-    for k, v in zip([*keys, key], [*values, value], strict=True):
+    for k, v in zip(_after(keys, key), _after(values, value), strict=True):
         product = sum(a * b for a, b in zip(query, k, strict=True))
         exponential = math.exp(product / math.sqrt(len(query)))
         total += exponential
         sums = [s + exponential * number for s, number in zip(sums, v, strict=True)]
-    return [s / total for s in sums], [*keys, key], [*values, value]
+    return [s / total for s in sums], _after(keys, key), _after(values, value)
 
 
 @by_hand.bug(fix="add the new key and value to the lists first, and attend after that.")
@@ -427,27 +431,27 @@ def stored_after_attending_by_hand(
     query: Row, key: Row, value: Row, keys: Rows, values: Rows
 ) -> Stored:
     """the new token is stored only after the attention, and does not attend to itself."""
-    return _attend(query, keys, values), [*keys, key], [*values, value]
+    return _attend(query, keys, values), _after(keys, key), _after(values, value)
 
 
 @by_hand.bug(fix="count the keys after the new one is stored: it is visible, too.")
 def length_of_the_past(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     """the length is that of the past, and hides the new key, which is the last one."""
-    all_keys, all_values = [*keys, key], [*values, value]
+    all_keys, all_values = _after(keys, key), _after(values, value)
     return _attend(query, all_keys, all_values, len(keys)), all_keys, all_values
 
 
 @by_hand.bug(fix="score all stored keys, not the new one alone.")
 def past_ignored_by_hand(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     """the new token attends to itself only: the past is stored, and never used."""
-    return _attend(query, [key], [value]), [*keys, key], [*values, value]
+    return _attend(query, [key], [value]), _after(keys, key), _after(values, value)
 
 
 @by_hand.bug(fix="return the lists that the next step needs: the longer ones.")
 def new_keys_never_stored_by_hand(
     query: Row, key: Row, value: Row, keys: Rows, values: Rows
 ) -> Stored:
-    return _attend(query, [*keys, key], [*values, value]), keys, values
+    return _attend(query, _after(keys, key), _after(values, value)), keys, values
 
 
 @by_hand.bug(fix="store a value with every key: weights and values must be equally many.")
@@ -456,21 +460,21 @@ def the_new_value_is_not_stored(
 ) -> Stored:
     """the new key is stored, and its value is not."""
     del value
-    return _attend(query, [*keys, key], values), [*keys, key], values
+    return _attend(query, _after(keys, key), values), _after(keys, key), values
 
 
 @by_hand.bug()
 def values_one_position_late_by_hand(
     query: Row, key: Row, value: Row, keys: Rows, values: Rows
 ) -> Stored:
-    all_keys, all_values = [*keys, key], [*values, value]
+    all_keys, all_values = _after(keys, key), _after(values, value)
     late = all_values[:1] + all_values[:-1]
     return _attend(query, all_keys, late), all_keys, late
 
 
 @by_hand.bug(fix="put the new key and value after the stored ones, not before them.")
 def new_before_past_by_hand(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
-    all_keys, all_values = [key, *keys], [value, *values]
+    all_keys, all_values = _after([key], *keys), _after([value], *values)
     return _attend(query, all_keys, all_values), all_keys, all_values
 
 
@@ -489,21 +493,21 @@ def the_last_stored_key_is_overwritten_by_hand(
     query: Row, key: Row, value: Row, keys: Rows, values: Rows
 ) -> Stored:
     """the new key and value take the place of the last stored ones."""
-    all_keys, all_values = [*keys[:-1], key], [*values[:-1], value]
+    all_keys, all_values = _after(keys[:-1], key), _after(values[:-1], value)
     return _attend(query, all_keys, all_values), all_keys, all_values
 
 
 @by_hand.bug(fix="store the key: the query is used in this step only.")
 def queries_stored_by_hand(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     """the query is stored in place of the new key."""
-    output = _attend(query, [*keys, key], [*values, value])
-    return output, [*keys, query], [*values, value]
+    output = _attend(query, _after(keys, key), _after(values, value))
+    return output, _after(keys, query), _after(values, value)
 
 
 @by_hand.bug(fix="return the keys before the values: `return output, keys, values`.")
 def values_before_keys(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     """the values are returned second, and the keys last."""
-    all_keys, all_values = [*keys, key], [*values, value]
+    all_keys, all_values = _after(keys, key), _after(values, value)
     return _attend(query, all_keys, all_values), all_values, all_keys
 
 
@@ -511,13 +515,17 @@ def values_before_keys(query: Row, key: Row, value: Row, keys: Rows, values: Row
 def scored_by_the_key(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     """the new key is compared with the stored keys, where the query should be."""
     del query
-    all_keys, all_values = [*keys, key], [*values, value]
+    all_keys, all_values = _after(keys, key), _after(values, value)
     return _attend(key, all_keys, all_values), all_keys, all_values
 
 
 @by_hand.bug()
 def keys_are_pooled_by_hand(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
-    return _attend(query, [*keys, key], [*keys, key]), [*keys, key], [*values, value]
+    return (
+        _attend(query, _after(keys, key), _after(keys, key)),
+        _after(keys, key),
+        _after(values, value),
+    )
 
 
 @by_hand.bug(
@@ -525,10 +533,18 @@ def keys_are_pooled_by_hand(query: Row, key: Row, value: Row, keys: Rows, values
 )
 def not_scaled_by_hand(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     larger = [number * math.sqrt(len(query)) for number in query]
-    return _attend(larger, [*keys, key], [*values, value]), [*keys, key], [*values, value]
+    return (
+        _attend(larger, _after(keys, key), _after(values, value)),
+        _after(keys, key),
+        _after(values, value),
+    )
 
 
 @by_hand.bug(fix="take the root: divide by `math.sqrt(len(query))`.")
 def root_forgotten_by_hand(query: Row, key: Row, value: Row, keys: Rows, values: Rows) -> Stored:
     smaller = [number / math.sqrt(len(query)) for number in query]
-    return _attend(smaller, [*keys, key], [*values, value]), [*keys, key], [*values, value]
+    return (
+        _attend(smaller, _after(keys, key), _after(values, value)),
+        _after(keys, key),
+        _after(values, value),
+    )

@@ -1,0 +1,257 @@
+// The cache figure: a model writes from a cache that the reader sees, right or with a bug, next to recomputing.
+/** @import { Model, PackedModel, RenderContext } from "../shared/types" */
+/** @import { HeadAt, Opened, Snapshot, TypedAdapter } from "../tokens/types" */
+/** @import { Seen, SeenStep, Settings, Task, Traits } from "./types" */
+import { arrangeControls } from "../shared/arrangement.js";
+import { button, selectBox, slider } from "../shared/controls.js";
+import { make, put } from "../shared/elements.js";
+import { fill } from "../shared/messages.js";
+import SHARED from "../shared/messages.json" with { type: "json" };
+import { setterOf } from "../shared/mount.js";
+import { tableRow, titledTable } from "../shared/tables.js";
+import { opened } from "../tokens/decoder.js";
+import TOKENS from "../tokens/messages.json" with { type: "json" };
+import { drawTyped, tokenField } from "../tokens/typed.js";
+import { quoted, tokenView } from "../tokens/view.js";
+import TEXT from "./messages.json" with { type: "json" };
+import {
+  describeNumbers,
+  describeQuiz,
+  describeStep,
+  describeTokens,
+  differencesOf,
+  orderIn,
+  readTyped,
+  refusal,
+  seenOf,
+  slotTokens,
+  tokensIn,
+  writtenTokens,
+} from "./words.js";
+import { recompute, writeCached } from "./writing.js";
+
+const GUESSES = 3;
+const MOST_VALUES = { chunk: 8, padding: 4, window: 16, sinks: 4, drafts: 3 };
+const NONE = { chunk: 0, padding: 0, window: 0, sinks: 0, drafts: 0 };
+const NAMES = /** @type {(keyof Settings)[]} */ (Object.keys(MOST_VALUES));
+
+/**
+ * A text continued from a cache, with the numbers of one head, next to recomputing.
+ * @param {Snapshot} model @param {Task} task @param {HeadAt} headAt
+ */
+export function stepsOf(model, task, [layer, head]) {
+  const { steps, firstAnswer } = writeCached(model, task);
+  const written = steps.map(({ token }) => token);
+  const again = recompute(model, task.text, written, task.settings);
+  return {
+    steps: steps.map((step, k) => ({
+      position: step.position,
+      slots: step.slots,
+      token: step.token,
+      own: step.layers[layer].heads[head],
+      expected: again[k].token,
+      again: again[k].layers[layer][head],
+      differences: differencesOf(step, again[k]),
+    })),
+    firstAnswer: firstAnswer.join(" "),
+  };
+}
+
+/** @param {Model<Traits>} model @returns {Settings} */
+const settingsOf = (model) =>
+  NAMES.reduce((settings, name) => ({ ...settings, [name]: model.get(name) }), /** @type {Settings} */ (NONE));
+
+/** The menu of bugs, and the mode that hides one. @param {Model<Traits>} model */
+function bugMenu(model) {
+  const set = setterOf(model);
+  const offered = model.get("offered");
+  /** Settings with which a bug shows: those that the reader has set stay. @param {string} bug */
+  const showing = (bug) => {
+    const needed = Object.entries(model.get("shows")[bug] ?? {});
+    return Object.fromEntries(needed.filter(([name]) => !model.get(/** @type {keyof Settings} */ (name))));
+  };
+  const names = Object.fromEntries(offered.map((bug) => [bug, bug]));
+  const select = selectBox(null, { "": TEXT.no_bug, ...names }, (bug) => {
+    if (model.get("hidden")) return;
+    set({ bug, guesses: [], ...showing(bug) });
+  });
+  const label = make("span", { text: TEXT.bug });
+  const guess = button(TEXT.guess, () => {
+    if (!select.value) return;
+    const guesses = [...model.get("guesses"), select.value];
+    const isOver = select.value === model.get("bug") || guesses.length === GUESSES;
+    set({ guesses, hidden: !isOver });
+  });
+  const hide = button(TEXT.hide, () => {
+    const others = offered.filter((bug) => bug !== model.get("bug"));
+    const bug = others[Math.floor(Math.random() * others.length)];
+    set({ bug, hidden: true, guesses: [], step: 0, ...NONE });
+    select.value = "";
+  });
+  const verdict = make("p", { class: "quiz", role: "status" });
+  const row = make("div", { class: "bug-row" }, make("label", {}, label, select), guess, hide);
+  const paint = () => {
+    const [bug, isHidden] = [model.get("bug"), model.get("hidden")];
+    put(label, { text: isHidden ? TEXT.your_guess : TEXT.bug });
+    put(select.options[0], { text: isHidden ? TEXT.choose : TEXT.no_bug });
+    if (!isHidden) select.value = bug;
+    guess.hidden = !isHidden;
+    hide.hidden = isHidden || offered.length < GUESSES;
+    const text = describeQuiz(bug, isHidden, model.get("guesses"), GUESSES);
+    put(verdict, { code: text });
+    verdict.hidden = !text;
+  };
+  return { name: TEXT.bug, element: make("div", { class: "bug-menu" }, row, verdict), paint };
+}
+
+/** The settings, a slider each. @param {Model<Traits>} model */
+function settingSliders(model) {
+  const set = setterOf(model);
+  return NAMES.map((name) => {
+    const range = { min: 0, max: MOST_VALUES[name], step: 1 };
+    const control = slider(name, range, (value) => set({ [name]: value }));
+    const element = make("div", { class: "control-row" }, control.label, control.input);
+    const paint = () => {
+      const value = model.get(name);
+      control.set(value, value ? String(value) : TEXT.value[name]);
+    };
+    return { name, element, paint };
+  });
+}
+
+/** The head whose numbers are shown. @param {Model<Traits>} model */
+function headChoice(model) {
+  const set = setterOf(model);
+  const [layers, count] = model.get("sizes");
+  const heads = Array.from({ length: layers * count }, (_, i) => /** @type {HeadAt} */ ([Math.floor(i / count), i % count]));
+  const names = heads.map(([layer, head]) => [String([layer, head]), fill(TEXT.head_name, { layer, head })]);
+  const select = selectBox(null, Object.fromEntries(names), () => set({ focus: heads[select.selectedIndex] }));
+  const element = make("label", { class: "choice" }, make("span", { text: TEXT.head }), select);
+  return { name: TEXT.head, element, paint: () => Object.assign(select, { value: String(model.get("focus")) }) };
+}
+
+/** Two users whose texts share a beginning. @param {Model<Traits>} model */
+function pairChoice(model) {
+  const set = setterOf(model);
+  const pairs = model.get("pairs");
+  const names = Object.fromEntries(
+    pairs.map(([, text], i) => [String(i), fill(TEXT.pair_name, { number: i + 1, question: text.split(" . ").pop() ?? "" })]),
+  );
+  const select = selectBox(null, names, (i) => set({ first: pairs[Number(i)][0], text: pairs[Number(i)][1], step: 0 }));
+  const line = make("p", { class: "first-user" });
+  const choice = make("label", { class: "choice" }, make("span", { text: TEXT.pair }), select);
+  choice.hidden = pairs.length < 2;
+  /** @param {string} answer */
+  const paint = (answer) => {
+    const at = pairs.findIndex(([first, text]) => first === model.get("first") && text === model.get("text"));
+    select.value = at < 0 ? "" : String(at);
+    put(line, { text: fill(TEXT.first_user, { text: model.get("first"), answer }) });
+  };
+  return { elements: model.get("first") ? [choice, line] : [], paint };
+}
+
+/** Recomputed scores and weights, and outputs from the cache next to recomputed ones. */
+function comparison() {
+  const captions = [make("caption"), make("caption")];
+  const slots = titledTable(captions[0], ["", SHARED.table_score, SHARED.table_weight], []);
+  const outputs = titledTable(captions[1], ["", TEXT.cached, TEXT.recomputed], []);
+  /** @param {SeenStep} step @param {HeadAt} headAt @param {number} number @param {string[]} text and all that was written */
+  const paint = (step, headAt, number, text) => {
+    const [layer, head] = headAt;
+    const names = { layer, head, step: number };
+    put(captions[0], { text: fill(TEXT.table, names) });
+    put(captions[1], { text: fill(TEXT.table_outputs, names) });
+    const orders = step.slots.map(orderIn);
+    const rows = slotTokens(step.slots, true).map(({ name = "" }, at) => {
+      const row = tableRow(2);
+      const [score, weight] = [step.again.scores, step.again.weights].map((numbers) => numbers[orders[at]]);
+      row.set(name, [score ?? "", weight ?? ""]);
+      return row.element;
+    });
+    const missing = step.again.scores.flatMap((score, order) => {
+      if (orders.includes(order) || !step.again.weights[order]) return [];
+      const row = tableRow(2);
+      const names_ = { token: quoted(text[order]), position: order };
+      row.set(fill(TEXT.not_stored, names_), [score, step.again.weights[order]]);
+      return [row.element];
+    });
+    slots.tBodies[0].replaceChildren(...rows, ...missing);
+    const components = step.own.output.map((value, i) => {
+      const row = tableRow(2);
+      row.set(fill(TEXT.component, { number: i }), [value, step.again.output[i]]);
+      return row.element;
+    });
+    outputs.tBodies[0].replaceChildren(...components);
+  };
+  return { elements: [slots, outputs], paint };
+}
+
+/** The parts of the figure, and the way to paint them. @param {Model<Traits>} model @param {() => void} repaint */
+function parts(model, repaint) {
+  const set = setterOf(model);
+  const [unit, { symbols }] = [model.get("unit"), model.get("shown")];
+  const field = tokenField({
+    label: model.get("first") ? TEXT.second_user : TEXT.prompt,
+    examples: model.get("examples"),
+    read: (typed) => readTyped(typed, unit),
+    refusal: (typed) => refusal(typed, unit, symbols, model.get("most")),
+    onInput: (text) => set({ text, step: 0 }),
+    repaint,
+  });
+  const [menu, sliders, head, pair] = [bugMenu(model), settingSliders(model), headChoice(model), pairChoice(model)];
+  const controls = [menu, head, ...sliders];
+  const { first, more } = arrangeControls(model.get("action"), controls, [TEXT.bug]);
+  const [tokens, numbers] = [make("span", { class: "verdict" }), make("span")];
+  const tables = comparison();
+  const fold = make("details", { class: "all-weights" }, make("summary", { text: TEXT.show_all_weights }));
+  const view = tokenView({
+    onQuery: (step) => set({ step }),
+    names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
+    most: unit === "words" ? [12, 6] : [20, 11],
+    legend: TOKENS.legend,
+    note: TEXT.legend,
+    answer: [make("p", { class: "answer", "aria-live": "polite" }, tokens, numbers)],
+    fold: { element: fold, paint: () => {} },
+    tables: tables.elements,
+    more,
+  });
+  view.element.classList.add(unit);
+  /** @param {Seen} seen */
+  const paint = ({ steps, text, firstAnswer }) => {
+    const query = Math.min(model.get("step"), steps.length - 1);
+    const step = steps[query];
+    const headAt = model.get("focus");
+    for (const control of controls) control.paint();
+    pair.paint(firstAnswer);
+    put(tokens, { text: `${describeTokens(steps)} ` });
+    put(numbers, { text: describeNumbers(step) });
+    tables.paint(step, headAt, query, [...tokensIn(text, unit), ...steps.map(({ token }) => token)]);
+    view.paint({
+      source: slotTokens(step.slots, model.get("hidden")),
+      target: writtenTokens(steps),
+      heads: [[{ scores: steps.map(({ own }) => own.scores), weights: steps.map(({ own }) => own.weights) }]],
+      headAt: [0, 0],
+      query,
+      queryName: fill(TOKENS.step, { step: query }),
+      sentence: describeStep(step),
+    });
+  };
+  return { field, view: view.element, above: [...pair.elements, ...first], paint };
+}
+
+/** @type {TypedAdapter<PackedModel, Opened, Seen, Traits>} */
+const adapter = {
+  traits: ["step", "hidden", "guesses"],
+  inputs: ["text", "first", "bug", "focus", "chunk", "padding", "window", "sinks", "drafts"],
+  open: opened,
+  stored: seenOf,
+  compute({ last }, model) {
+    const [unit, text] = [model.get("unit"), model.get("text")];
+    const task = { text: tokensIn(text, unit), first: tokensIn(model.get("first"), unit), count: model.get("count") };
+    return { text, ...stepsOf(last, { ...task, settings: settingsOf(model), bug: model.get("bug") }, model.get("focus")) };
+  },
+  textOf: ({ text }) => `${text}.`,
+  parts,
+};
+
+export default { render: (/** @type {RenderContext<Traits>} */ context) => drawTyped(context, adapter) };

@@ -1,0 +1,225 @@
+"""A decoder that writes from a cache made by hand, right or with a known bug, as the page does.
+
+`KeyValueCache` is the cache to use: this one is slow, and has a line for each mistake.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from attnbook.figures.cache.bugs import STAYS, Settings
+from attnbook.figures.cache.slots import PADDING, REAL, Slot, Slots
+from attnbook.heads import merge_heads, split_heads
+from attnbook.models.vocabulary import SPECIAL
+from attnbook.pooling import pool
+from attnbook.scoring import scaled_dot_score
+from attnbook.weighting import weigh
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from attnbook.models.transformer.block import Block
+    from attnbook.models.transformer.decoder import Decoder
+
+NOTHING = Settings()
+
+
+class Step(NamedTuple):
+    """What a model computed for the last token of a step.
+
+    Args:
+        position: of this token, the query.
+        slots: what the cache held then.
+        logits: `(batch, num_symbols)`.
+        scores, weights: `(num_layers, batch, num_heads, num_slots)`.
+        outputs: `(num_layers, batch, num_heads, size)`.
+        visible: `(num_layers, num_slots)`.
+    """
+
+    position: int
+    slots: list[Slot]
+    logits: Tensor
+    scores: Tensor
+    weights: Tensor
+    outputs: Tensor
+    visible: Tensor
+
+    @property
+    def likeliest(self) -> Tensor:
+        """The token with the highest logit, `(batch, 1)`."""
+        return SPECIAL + self.logits.argmax(dim=-1, keepdim=True)
+
+
+class Writer:
+    """A decoder and a cache made by hand, for texts of one length.
+
+    Args:
+        model: a decoder in float64.
+        batch: how many texts.
+        num_slots: of the cache.
+        settings: how a text is read.
+        bug: the name of a known bug; "" for none.
+    """
+
+    def __init__(
+        self, model: Decoder, batch: int, num_slots: int, settings: Settings, bug: str = ""
+    ) -> None:
+        self.model, self.bug = model, bug
+        self.slots = Slots(num_slots, settings, bug)
+        sizes = model.config
+        size = sizes.num_hiddens // sizes.num_heads
+        shape = sizes.num_layers, batch, sizes.num_heads, num_slots, size
+        # Keys before their rotation are stored for a bug only.
+        self.keys, self.unrotated, self.values = torch.zeros(3, *shape, dtype=torch.float64)
+        self.last_values = torch.zeros_like(self.values[:, :, :, :1])
+
+    def read(
+        self,
+        tokens: Tensor,
+        kind: str = REAL,
+        *,
+        is_answer: bool = False,
+        is_draft: bool = False,
+    ) -> Step:
+        """Read new tokens of a kind, `(batch, num_tokens)`."""
+        symbols = self.model.vocabulary.symbols
+        names = [symbols[token - SPECIAL] for token in tokens[0].tolist()]
+        new, positions = self.slots.put(names, kind, is_answer=is_answer)
+        rows = [
+            [self.slots.sees(i, position, at) for at in range(len(self.slots.all))]
+            for i, position in enumerate(positions)
+        ]
+        visible = torch.tensor(rows)
+        x = self.model.embed(tokens, torch.tensor(positions))
+        found = []
+        for layer, block in enumerate(self.model.blocks):
+            if layer and self.bug == "only the first layer":
+                visible = visible & self._are(new)
+            x, *parts = self._pass(layer, block, x, positions, new, visible)
+            found.append([*(part[:, :, -1] for part in parts), visible[-1]])
+        logits = self.model.output(self.model.norm(x))[:, -1, SPECIAL:]
+        slots = [*self.slots.all]
+        self._clear(self.slots.end_step(new, kind, is_draft=is_draft))
+        parts = (torch.stack(part) for part in zip(*found, strict=True))
+        return Step(positions[-1], slots, logits, *parts)
+
+    def _are(self, slots: Sequence[int]) -> Tensor:
+        return torch.tensor([at in slots for at in range(len(self.slots.all))])
+
+    def _pass(
+        self,
+        layer: int,
+        block: Block,
+        x: Tensor,
+        positions: Sequence[int],
+        new: Sequence[int],
+        visible: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Store keys and values of a layer, attend to what is stored, and finish the block."""
+        heads = block.attention
+        inputs = block.attention_norm(x)
+        queries, unrotated, values = (
+            split_heads(of(inputs), heads.num_heads) for of in (heads.W_q, heads.W_k, heads.W_v)
+        )
+        turn = heads.rotary or (lambda vectors, _positions: vectors)
+        at = torch.tensor(positions)
+        self.keys[layer][:, :, new] = turn(unrotated, at)
+        self.unrotated[layer][:, :, new] = unrotated
+        if self.bug == "values one late":
+            shifted = torch.cat([self.last_values[layer], values], dim=2)
+            values, self.last_values[layer] = shifted[:, :, :-1], shifted[:, :, -1:]
+        self.values[layer][:, :, new] = values
+        keys = self.keys[layer].clone()
+        old = [i for i, slot in enumerate(self.slots.all) if 0 <= slot.step < self.slots.step]
+        if self.bug == "keys rotated again":
+            stored = torch.tensor([self.slots.all[i].position for i in old])
+            keys[:, :, old] = turn(keys[:, :, old], stored) if old else keys[:, :, old]
+        elif self.bug == "keys not rotated":
+            keys[:, :, old] = self.unrotated[layer][:, :, old]
+        scores = scaled_dot_score(turn(queries, at), keys)
+        weights = weigh(scores, visible)
+        outputs = pool(weights, self.values[layer])
+        x = x + heads.W_o(merge_heads(outputs))
+        if block.feed_forward is not None:
+            x = x + block.feed_forward(block.feed_forward_norm(x))
+        return x, scores, weights, outputs
+
+    def _clear(self, freed: Sequence[int]) -> None:
+        for stored in (self.keys, self.unrotated, self.values):
+            stored[:, :, :, freed] = 0
+
+    def rewind(self, count: int) -> None:
+        """Take back the last tokens."""
+        self._clear(self.slots.rewind(count))
+
+
+def count_slots(prompt: int, count: int, settings: Settings, bug: str) -> int:
+    """How many slots a cache needs, and one that stays free."""
+    new = settings.drafts + 1
+    if bug == "rejected drafts stay":
+        new += settings.drafts * count
+    if not settings.window:
+        return settings.padding + prompt + count + new
+    most = max(min(settings.chunk or prompt, prompt), new)
+    return settings.padding + settings.window + settings.sinks + most + 1
+
+
+def common_length(first: Tensor, second: Tensor) -> int:
+    """How many tokens texts of two batches share at the beginning; the second ones have more."""
+    length = min(first.shape[1], second.shape[1] - 1)
+    same = (first[:, :length] == second[:, :length]).all(dim=0)
+    return int(same.int().cumprod(dim=0).sum())
+
+
+@torch.no_grad()
+def write(  # noqa: PLR0913 - a model, texts, and how they are read
+    model: Decoder,
+    prompts: Tensor,
+    count: int,
+    settings: Settings = NOTHING,
+    bug: str = "",
+    first: Tensor | None = None,
+) -> tuple[Tensor, list[Step]]:
+    """Continue texts of one length, `(batch, num_tokens)`, with the likeliest token each time.
+
+    Args:
+        first: other texts of one length, whose cache is used again: the beginning that both
+            share stays, and what follows in the first text, and its answer, is taken back.
+
+    Returns:
+        What was written, `(batch, count)`, and how each token was.
+    """
+    batch, length = prompts.shape
+    num_slots = count_slots(length, count, settings, bug)
+    if first is not None:
+        common = common_length(first, prompts)
+        stays = first.shape[1] + count - common if bug == STAYS else 0
+        num_slots = max(num_slots + stays, count_slots(first.shape[1], count, settings, bug))
+    writer = Writer(model, batch, num_slots, settings, bug)
+    fill = torch.full((batch, settings.padding + settings.drafts), SPECIAL)
+    if settings.padding:
+        writer.read(fill[:, : settings.padding], PADDING)
+    drafts = fill[:, settings.padding :]
+    if first is not None:
+        _continue(writer, first, count, drafts)
+        writer.rewind(writer.slots.count - common)
+        prompts = prompts[:, common:]
+    steps = _continue(writer, prompts, count, drafts)
+    return torch.cat([step.likeliest for step in steps], dim=1), steps
+
+
+def _continue(writer: Writer, prompts: Tensor, count: int, drafts: Tensor) -> list[Step]:
+    """Read texts in chunks, and then what is written after them, token by token."""
+    for chunk in prompts.split(writer.slots.settings.chunk or prompts.shape[1], dim=1):
+        step = writer.read(chunk)
+    steps = [step]
+    while len(steps) < count:
+        if drafts.shape[1]:
+            writer.read(drafts, is_draft=True)
+            writer.rewind(drafts.shape[1])
+        steps.append(writer.read(steps[-1].likeliest, is_answer=True))
+    return steps
