@@ -24,6 +24,7 @@ from packaging.utils import canonicalize_name
 
 import attnbook
 from attnbook import figures
+from tests.project.recipes import programs
 from tools import ROOT
 from tools.book.notebooks import read
 from tools.colab.clean_environment import borrow, needed_by
@@ -209,14 +210,16 @@ def test_recipes_print_the_same_with_the_core_alone_or_name_the_extra_that_the_p
     python, tmp_path
 ):
     page, stored = read(ROOT / "chapters" / "recipes.ipynb").cells, {}
-    for cell in page:
-        if cell.cell_type == "code":
-            (tmp_path / f"{cell.id}.py").write_text(cell.source, "utf-8")
-            stored[cell.id] = "".join(output.get("text", "") for output in cell.outputs)
+    for cell, code in programs(page):
+        (tmp_path / f"{cell.id}.py").write_text(code, "utf-8")
+        stored[cell.id] = "".join(output.get("text", "") for output in cell.outputs)
     results = run_program(python, RECIPES, tmp_path, tmp_path)
-    named = [results.pop(f"recipes-{name}") for name in ("weights-per-head", "generate")]
+    needy = "weights-per-head", "cached-equals-uncached", "generate"
+    display, *seq2seq = (results.pop(f"recipes-{name}") for name in needy)
     extras = re.findall(r"`pip install ('.*?')`", page[0].source)
-    assert [message.partition("pip install ")[2] for message in named] == extras
+    named = [message.partition("pip install ")[2] for message in (display, *seq2seq)]
+    assert named == [extras[0], extras[1], extras[1]]
+    assert len(extras) == 2
     assert results == {name: text for name, text in stored.items() if name in results}
 
 

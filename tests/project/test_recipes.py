@@ -8,13 +8,15 @@ import re
 
 import pytest
 
+from tests.project.recipes import programs
 from tools import BUDGETS, ROOT
 from tools.book.notebooks import read
 
 CELLS = read(ROOT / "chapters" / "recipes.ipynb").cells
 SECTION = re.compile(r"^\(recipe-([a-z-]+)\)=\n## (.+)\n", re.MULTILINE)
 LISTED = re.compile(r"^- \[(.+)\]\(#recipe-([a-z-]+)\) \((.+)\)$", re.MULTILINE)
-CODE = {cell.id: cell for cell in CELLS if cell.cell_type == "code"}
+CODE = [cell for cell in CELLS if cell.cell_type == "code"]
+PROGRAMS = {cell.id: code for cell, code in programs(CELLS)}
 
 sections = [
     match.groups()
@@ -22,7 +24,12 @@ sections = [
     if cell.cell_type == "markdown"
     for match in SECTION.finditer(cell.source)
 ]
-each_recipe = pytest.mark.parametrize("cell", CODE.values(), ids=CODE)
+each_program = pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
+
+
+def titles(cell):
+    """The questions that begin in a cell of text."""
+    return SECTION.findall(cell.source)
 
 
 def label(name):
@@ -68,22 +75,25 @@ def test_each_recipe_that_a_message_names_is_a_section():
     assert [it for it in named if label(it[0]) not in labels] == []
 
 
-def test_the_list_at_the_top_has_each_question_and_each_has_one_cell_or_two():
+def test_the_list_at_the_top_has_each_question():
     listed = LISTED.findall(CELLS[0].source)
     assert [(of, title) for title, of, _ in listed] == sections
     assert [label(name) for _, _, name in listed] == [of for of, _ in sections]
     assert len(sections) >= 16
     assert all(title.endswith("?") for _, title in sections)
-    # One letter per cell: a question begins at Q, and C is code.
+
+
+@each_program
+def test_a_recipe_runs_on_its_own(code):
+    assert list_undefined(code) == set()
+
+
+def test_cells_are_short_and_a_cell_without_result_is_followed_by_one_with_it():
+    long = BUDGETS["recipe"]["lines"]
+    assert [cell.id for cell in CODE if len(cell.source.splitlines()) > long] == []
+    # One letter per cell: N shows nothing, R a result; a recipe begins with a question, Q.
     kinds = "".join(
-        "Q" * len(SECTION.findall(cell.source)) if cell.cell_type == "markdown" else "C"
+        ("R" if cell.outputs else "N") if cell.cell_type == "code" else "Q" * len(titles(cell))
         for cell in CELLS
     )
-    assert re.fullmatch("(QCC?)+", kinds)
-
-
-@each_recipe
-def test_a_recipe_is_short_runs_on_its_own_and_shows_a_result(cell):
-    assert len(cell.source.splitlines()) <= BUDGETS["recipe"]["lines"]
-    assert list_undefined(cell.source) == set()
-    assert cell.outputs
+    assert re.fullmatch("(Q(R|RR|NR))+", kinds)
