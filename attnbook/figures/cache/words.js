@@ -80,16 +80,21 @@ export function differencesOf({ slots, layers, logits }, again) {
   return most;
 }
 
-/** Which tokens differ. @param {SeenStep[]} steps */
+/** Whether all numbers of a step are those of recomputing. @param {SeenStep} step */
+const isSame = ({ differences }) => Object.values(differences).every((number) => number < ROUNDING);
+
+/** Which tokens differ, and where a number does first. @param {SeenStep[]} steps */
 export function describeTokens(steps) {
   const [different, count] = [steps.filter(isOther).length, steps.length];
-  return different ? fill(TEXT.other_tokens, { different, count }) : fill(TEXT.same_tokens, { count });
+  const tokens = different ? fill(TEXT.other_tokens, { different, count }) : fill(TEXT.same_tokens, { count });
+  const step = steps.findIndex((each) => !isSame(each));
+  return step < 0 ? tokens : `${tokens} ${fill(TEXT.first_difference, { step })}`;
 }
 
 /** How the numbers of a step differ. @param {SeenStep} step */
-export function describeNumbers({ differences }) {
-  if (Object.values(differences).every((number) => number < ROUNDING)) return TEXT.same_numbers;
-  const rounded = Object.entries(differences).map(([name, number]) => [name, number < ROUNDING ? "0" : decimals(number)]);
+export function describeNumbers(step) {
+  if (isSame(step)) return TEXT.same_numbers;
+  const rounded = Object.entries(step.differences).map(([name, number]) => [name, number < ROUNDING ? "0" : decimals(number)]);
   return fill(TEXT.differences, Object.fromEntries(rounded));
 }
 

@@ -8,8 +8,12 @@ import pytest
 from playwright.sync_api import Locator
 
 from attnbook.figures import CacheFigure
+from attnbook.figures.cache.bugs import Settings
+from attnbook.figures.cache.figure import RANGES
 from attnbook.figures.cache.measuring import make_pairs
-from attnbook.masking.rules import FARTHEST
+from attnbook.figures.cache.reading import encode
+from attnbook.figures.cache.writing import write
+from attnbook.figures.tokens.packing import decoder_of
 from tests.figures.shared.page import slider
 from tests.figures.shared.trained import Room, open_more_controls
 from tests.figures.tokens.page import misdrawn, token_reading
@@ -32,19 +36,20 @@ READ = token_reading(
 )
 
 
-def weights_in(python: CacheFigure, step: int) -> list[float]:
-    """The weights of the slots at a step, of what Python stored."""
-    import torch  # noqa: PLC0415 - keeps the names of this module few
+def exact(python: CacheFigure, step: int) -> tuple[list[float], list[float]]:
+    """Scores and weights of the head in focus at a step, with all digits."""
+    model = decoder_of(python.name)
+    first = encode(model, python.first) if python.first else None
+    settings = Settings(*(getattr(python, name) for name in RANGES))
+    prompt = encode(model, python.text)
+    _, steps = write(model, prompt, python.count, settings, python.bug, first)
+    layer, head = python.focus
+    found = steps[step]
+    return found.scores[layer, 0, head].tolist(), found.weights[layer, 0, head].tolist()
 
-    stored = python.shown["steps"][step]
-    visible = torch.tensor([each == "1" for each in stored["visible"]])
-    scores = torch.tensor(stored["own"]["scores"], dtype=torch.float64)
-    return torch.where(visible, scores, -FARTHEST).softmax(-1).tolist()
 
-
-def disagreements(figure: Locator, python: CacheFigure, tolerance: float = 1e-3) -> list[str]:
-    """The parts of the page that differ from its Python half; Python stores few digits."""
-    tolerance = max(tolerance, 1e-3)
+def disagreements(figure: Locator, python: CacheFigure, tolerance: float = 1e-9) -> list[str]:
+    """The parts of the page that differ from its Python half."""
     return differences(figure.evaluate(READ), python, tolerance)
 
 
@@ -52,12 +57,12 @@ def differences(found: dict[str, Any], python: CacheFigure, tolerance: float) ->
     steps = python.shown["steps"]
     step = min(python.step, len(steps) - 1)
     now = steps[step]
-    weights = weights_in(python, step)
+    scores, weights = exact(python, step)
     expected = [each["expected"] for each in steps]
     written = [each["token"] for each in steps]
     differ = sum(one != other for one, other in zip(written, expected, strict=True))
     marks = {"real": None, "padding": "–", "free": "·"}
-    numbers = [[*pair] for pair in zip(now["own"]["scores"], weights, strict=True)]
+    numbers = zip(scores, weights, strict=True)
     same = {
         "slots": found["slots"] == [marks[kind] or token for kind, _, _, token, _ in now["slots"]],
         "positions": found["positions"]
@@ -65,10 +70,10 @@ def differences(found: dict[str, Any], python: CacheFigure, tolerance: float) ->
         "written": found["written"] == written,
         "above": found["above"] == (expected if differ else [""] * len(expected)),
         "answer": found["answer"].startswith(f"{differ} of" if differ else ("All", "The token")),
-        "numbers": found["own"] == [pytest.approx(row, abs=tolerance) for row in numbers],
+        "numbers": found["own"] == [pytest.approx([*row], rel=tolerance, abs=tolerance) for row in numbers],
         "outputs": found["outputs"]
         == [
-            pytest.approx([*row], rel=1e-3, abs=tolerance)
+            pytest.approx([*row], rel=1e-3, abs=1e-3)
             for row in zip(now["own"]["output"], now["again"]["output"], strict=True)
         ],
         "lines": not misdrawn(found["lines"], found["leftOut"], weights),
@@ -105,7 +110,7 @@ ROOM = Room(
     message=lambda figure: figure.locator(".token-status [role=status]"),
     disagreements=disagreements,
     read=READ,
-    rough=1e-3,
+    rough=5e-3,
     typed="ponmponmponm",
     characters=".token-row:not(.queries) .real",
     move=_change,

@@ -37,8 +37,8 @@ const step = (token, expected, numbers) => ({
 });
 const quiz = (...given) => figure.describeQuiz("past ignored", ...given, 3);
 return {
-    tokens: figure.describeTokens([step("a", "a"), step("b", "c")]),
-    same: figure.describeTokens([step("a", "a"), step("b", "b")]),
+    tokens: figure.describeTokens([step("a", "a", 0), step("b", "c", 0.5)]),
+    same: figure.describeTokens([step("a", "a", 0), step("b", "b", 0)]),
     numbers: [1e-9, 0.25].map((size) => figure.describeNumbers(step("a", "a", size))),
     step: figure.describeStep(step("a", "a")),
     quiz: [quiz(true, []), quiz(true, ["own key hidden"]), quiz(true, ["own key hidden", "x"]),
@@ -114,7 +114,9 @@ def test_the_shares_of_right_tokens_that_the_chapter_prints_are_those_of_the_pag
 
 def test_what_it_says():
     found = ask_module(CacheFigure, SENTENCES)
-    assert found["tokens"] == "1 of 2 tokens differ from the recomputed ones."
+    assert found["tokens"] == (
+        "1 of 2 tokens differ from the recomputed ones. Numbers first differ at step 1."
+    )
     assert found["same"] == "All 2 tokens are the recomputed ones."
     same, other = found["numbers"]
     assert same == "At this step all numbers are equal, up to rounding."
