@@ -27,7 +27,7 @@ FIELD = using("""(index) => {
     field.select();
 }""")
 # Figures whose model reads what Python stored; then the page computes it, with all digits.
-MODELS = {"story", "writing"}
+MODELS = {"cache", "story", "writing"}
 COMPUTED = using("""(index) => {
     const figure = figures()[index];
     figure.dispatchEvent(new Event('focusin', { bubbles: true }));

@@ -35,6 +35,7 @@ MOVES = 60
 # The chapters in which figures are used, by their first slider or their text field.
 CHAPTERS_BY_FIGURE = {
     "attention": "masked-softmax",
+    "cache": "writing-with-a-cache",
     "cost": "what-attention-costs",
     "heads": "heads-that-copy",
     "mask": "masks",
@@ -74,6 +75,7 @@ def texts_to_type() -> dict[str, list[str]]:
     draw = random.Random(0)  # noqa: S311 - lines to type, no secrets
     return {
         "translator": [date.text for date in make_dates(1, 1, MOVES, seed=0).test],
+        "cache": ["".join(draw.choices(SYMBOLS, k=16)) for _ in range(MOVES)],
         "heads": ["".join(draw.choices(SYMBOLS, k=32)) for _ in range(MOVES)],
     }
 

@@ -38,7 +38,7 @@ class CacheBug(NamedTuple):
 
     Example:
         >>> from attnbook.figures.cache.bugs import BUGS
-        >>> BUGS["positions restart"].origin
+        >>> BUGS["positions_restart"].origin
         'mlx-lm#93'
     """
 
@@ -47,29 +47,29 @@ class CacheBug(NamedTuple):
     positions: str = ""
 
 
-STAYS = "another user's tokens stay"
+STAYS = "another_user_tokens_stay"
 
 BUGS: dict[str, CacheBug] = {
-    "positions restart": CacheBug("mlx-lm#93"),
-    "positions counted twice": CacheBug("tiny-llm#46"),
-    "one position too low": CacheBug(""),
-    "last key overwritten": CacheBug("onnxruntime-genai#2354"),
-    "values one late": CacheBug(""),
-    "only the first layer": CacheBug(""),
-    "causal from the first key": CacheBug("pytorch#144858"),
-    "past ignored": CacheBug("LLMs-from-scratch#697"),
-    "own key hidden": CacheBug("cs249r_book#1953"),
-    "empty slots visible": CacheBug("transformers#30414"),
-    "future of the chunk": CacheBug("", Settings(chunk=4)),
-    "padding visible": CacheBug("TransformerLens#1005", Settings(padding=2)),
-    "padding counted": CacheBug("unsloth#3699", Settings(padding=2)),
-    "window one too long": CacheBug("mlx-lm#390", Settings(window=8)),
-    "evicted too early": CacheBug("LLMs-from-scratch#1013", Settings(chunk=4, window=8)),
-    "newest evicted": CacheBug("", Settings(window=8)),
-    "slot as position": CacheBug("mlx-vlm#1715", Settings(window=8)),
-    "rejected drafts stay": CacheBug("mlx-lm#1109", Settings(drafts=2)),
-    "rewound too far": CacheBug("mlx-lm#1109", Settings(drafts=2)),
-    "keys rotated again": CacheBug("gemma#392", positions="rotary"),
-    "keys not rotated": CacheBug("", positions="rotary"),
+    "positions_restart": CacheBug("mlx-lm#93"),
+    "positions_counted_twice": CacheBug("tiny-llm#46"),
+    "one_position_too_low": CacheBug(""),
+    "last_key_overwritten": CacheBug("onnxruntime-genai#2354"),
+    "values_one_late": CacheBug(""),
+    "only_the_first_layer": CacheBug(""),
+    "causal_from_the_first_key": CacheBug("pytorch#144858"),
+    "past_ignored": CacheBug("LLMs-from-scratch#697"),
+    "own_key_hidden": CacheBug("cs249r_book#1953"),
+    "empty_slots_visible": CacheBug("transformers#30414"),
+    "future_of_the_chunk": CacheBug("", Settings(chunk=4)),
+    "padding_visible": CacheBug("TransformerLens#1005", Settings(padding=2)),
+    "padding_counted": CacheBug("unsloth#3699", Settings(padding=2)),
+    "window_one_too_long": CacheBug("mlx-lm#390", Settings(window=8)),
+    "evicted_too_early": CacheBug("LLMs-from-scratch#1013", Settings(chunk=4, window=8)),
+    "newest_evicted": CacheBug("", Settings(window=8)),
+    "slot_as_position": CacheBug("mlx-vlm#1715", Settings(window=8)),
+    "rejected_drafts_stay": CacheBug("mlx-lm#1109", Settings(drafts=2)),
+    "rewound_too_far": CacheBug("mlx-lm#1109", Settings(drafts=2)),
+    "keys_rotated_again": CacheBug("gemma#392", positions="rotary"),
+    "keys_not_rotated": CacheBug("", positions="rotary"),
     STAYS: CacheBug("vllm-mlx#385"),
 }

@@ -20,6 +20,7 @@ import {
   describeStep,
   describeTokens,
   differencesOf,
+  labelOf,
   orderOf,
   readTyped,
   refusal,
@@ -58,8 +59,13 @@ export function stepsOf(model, task, [layer, head]) {
 }
 
 /** @param {Model<Traits>} model @returns {Settings} */
-const settingsOf = (model) =>
-  NAMES.reduce((settings, name) => ({ ...settings, [name]: model.get(name) }), /** @type {Settings} */ (NONE));
+const settingsOf = (model) => ({
+  chunk: model.get("chunk"),
+  padding: model.get("padding"),
+  window: model.get("window"),
+  sinks: model.get("sinks"),
+  drafts: model.get("drafts"),
+});
 
 /** The menu of bugs, and the mode that hides one. @param {Model<Traits>} model */
 function bugMenu(model) {
@@ -70,7 +76,7 @@ function bugMenu(model) {
     const needed = Object.entries(model.get("shows")[bug] ?? {});
     return Object.fromEntries(needed.filter(([name]) => !model.get(/** @type {keyof Settings} */ (name))));
   };
-  const names = Object.fromEntries(offered.map((bug) => [bug, bug]));
+  const names = Object.fromEntries(offered.map((bug) => [bug, labelOf(bug)]));
   const select = selectBox(null, { "": TEXT.no_bug, ...names }, (bug) => {
     if (model.get("hidden")) return;
     set({ bug, guesses: [], ...showing(bug) });
@@ -123,7 +129,10 @@ function settingSliders(model) {
 function headChoice(model) {
   const set = setterOf(model);
   const [layers, count] = model.get("sizes");
-  const heads = Array.from({ length: layers * count }, (_, i) => /** @type {HeadAt} */ ([Math.floor(i / count), i % count]));
+  const heads = Array.from(
+    { length: layers * count },
+    (_, i) => /** @type {HeadAt} */ ([Math.floor(i / count), i % count]),
+  );
   const names = heads.map(([layer, head]) => [String([layer, head]), fill(TEXT.head_name, { layer, head })]);
   const select = selectBox(null, Object.fromEntries(names), () => set({ focus: heads[select.selectedIndex] }));
   const element = make("label", { class: "choice" }, make("span", { text: TEXT.head }), select);
@@ -135,7 +144,10 @@ function pairChoice(model) {
   const set = setterOf(model);
   const pairs = model.get("pairs");
   const names = Object.fromEntries(
-    pairs.map(([, text], i) => [String(i), fill(TEXT.pair_name, { number: i + 1, question: text.split(" . ").pop() ?? "" })]),
+    pairs.map(([, text], i) => [
+      String(i),
+      fill(TEXT.pair_name, { number: i + 1, question: text.split(" . ").pop() ?? "" }),
+    ]),
   );
   const select = selectBox(null, names, (i) => set({ first: pairs[Number(i)][0], text: pairs[Number(i)][1], step: 0 }));
   const line = make("p", { class: "first-user" });
@@ -203,7 +215,7 @@ function parts(model, repaint) {
   const { first, more } = arrangeControls(model.get("action"), controls, [TEXT.bug]);
   const [tokens, numbers] = [make("span", { class: "verdict" }), make("span")];
   const tables = comparison();
-  const fold = make("details", { class: "all-weights" }, make("summary", { text: TEXT.show_all_weights }));
+  const fold = make("details", { class: "all-weights" }, make("summary", { text: TOKENS.show_all_weights }));
   const view = tokenView({
     onQuery: (step) => set({ step }),
     names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
@@ -248,7 +260,10 @@ const adapter = {
   compute({ last }, model) {
     const [unit, text] = [model.get("unit"), model.get("text")];
     const task = { text: tokensIn(text, unit), first: tokensIn(model.get("first"), unit), count: model.get("count") };
-    return { text, ...stepsOf(last, { ...task, settings: settingsOf(model), bug: model.get("bug") }, model.get("focus")) };
+    return {
+      text,
+      ...stepsOf(last, { ...task, settings: settingsOf(model), bug: model.get("bug") }, model.get("focus")),
+    };
   },
   textOf: ({ text }) => `${text}.`,
   parts,

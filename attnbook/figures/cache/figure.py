@@ -23,10 +23,31 @@ RANGES = {"chunk": 8, "padding": 4, "window": 16, "sinks": 4, "drafts": 3}  # fr
 
 
 def offered_bugs(name: str, first: str = "") -> list[str]:
-    """The bugs that can show with a model, and with a text of another user or without."""
+    """The bugs that can show with a model, and with a text of another user or without.
+
+    Args:
+        name: a decoder of `attnbook.models.transformer.checkpoints`.
+        first: the other user's text; "" for none.
+
+    Example:
+        >>> from attnbook.figures.cache.figure import offered_bugs
+        >>> offered_bugs("story", "anna goes to the park .")
+        ["another_user_tokens_stay"]
+    """
     positions = decoder_of(name).config.positions
     fitting = [bug for bug, about in BUGS.items() if about.positions in {"", positions}]
     return [bug for bug in fitting if (bug == STAYS) == bool(first)]
+
+
+def label_of(bug: str) -> str:
+    """A bug's name as the menu has it.
+
+    Example:
+        >>> from attnbook.figures.cache.figure import label_of
+        >>> label_of("positions_restart")
+        'positions restart at 0'
+    """
+    return TEXT.group("bugs")[bug]
 
 
 class CacheFigure(TokenFigure):
@@ -62,7 +83,7 @@ class CacheFigure(TokenFigure):
         >>> from attnbook.figures import CacheFigure
         >>> CacheFigure("copying", "gbdkafcdkafc").written
         'dkafcdkafcdk'
-        >>> CacheFigure("copying", "gbdkafcdkafc", bug="past ignored").written == "dkafcdkafcdk"
+        >>> CacheFigure("copying", "gbdkafcdkafc", bug="past_ignored").written == "dkafcdkafcdk"
         False
     """
 
@@ -173,7 +194,8 @@ class CacheFigure(TokenFigure):
         self._write_text(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        bug = TEXT("hidden_bug") if self.hidden else self.bug or TEXT("no_bug")
+        bug = label_of(self.bug) if self.bug else TEXT("no_bug")
+        bug = TEXT("hidden_bug") if self.hidden else bug
         yield TEXT("title", name=self.name, bug=bug)
         yield TEXT("settings", **{trait: getattr(self, trait) for trait in RANGES})
         if self.first:

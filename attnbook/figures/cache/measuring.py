@@ -1,4 +1,4 @@
-"""What a cache with a bug does to many texts: copies that are right, and answers of another user."""
+"""What a cache with a bug does to many texts: right copies, and answers of another user."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def make_sequences(count: int, seed: int = 99) -> list[str]:
 
     Example:
         >>> from attnbook.figures.cache.measuring import make_sequences
-        >>> make_sequences(2)
-        ['', '']
+        >>> make_sequences(1)
+        ['fobgjhafcdgjhafcdgjhafcd']
     """
     lines = make_repeats(20 * count, length=2 * PROMPT, seed=seed)
     return [line.text for line in lines if line.copied.start <= PROMPT][:count]
@@ -86,7 +86,13 @@ class Pair(NamedTuple):
 
 
 def make_pairs(count: int, seed: int = 0) -> list[Pair]:
-    """Draw pairs of stories of four sentences, which share the first two and not the next word."""
+    """Draw pairs of stories of four sentences, which share the first two and not the next word.
+
+    Example:
+        >>> from attnbook.figures.cache.measuring import make_pairs
+        >>> make_pairs(1)[0].second.text
+        ''
+    """
     rng = random.Random(seed)  # noqa: S311 - no secret
     pairs = []
     for _ in range(count):
@@ -103,7 +109,17 @@ def make_pairs(count: int, seed: int = 0) -> list[Pair]:
 
 
 def second_answers(pairs: list[Pair], bug: str = STAYS) -> list[str]:
-    """What the story model answers to the second user of each pair, from the first one's cache."""
+    """What the story model answers to the second user of each pair, from the first one's cache.
+
+    Args:
+        pairs: as `make_pairs` draws them.
+        bug: "" for a cache that frees the slots of the first user.
+
+    Example:
+        >>> from attnbook.figures.cache.measuring import make_pairs, second_answers
+        >>> second_answers(make_pairs(1), bug="")
+        ['dan is in the library .']
+    """
     model = decoder_of("story")
     first, second = (
         torch.tensor([model.vocabulary.encode(text) for text in texts])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import Tensor
 
 from attnbook.figures.cache.bugs import Settings
-from attnbook.figures.cache.writing import Step, write
+from attnbook.figures.cache.writing import Step, blocks_of, write
 from attnbook.figures.tokens.figure import round_all
 from attnbook.figures.tokens.packing import decoder_of
 from attnbook.heads import split_heads
@@ -16,8 +17,6 @@ from attnbook.models.vocabulary import SPECIAL
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
 from attnbook.weighting import weigh
-
-from torch import Tensor
 
 if TYPE_CHECKING:
     from attnbook.models.transformer.decoder import Decoder
@@ -51,10 +50,12 @@ class Recomputed:
         )
         x = model.embed(tokens)
         self.scores, self.weights, self.outputs = (list[Tensor]() for _ in range(3))
-        for block, heads in zip(model.blocks, model.attentions, strict=True):
+        for block in blocks_of(model):
+            heads = block.attention
             vectors = block.attention_norm(x)
             queries, keys, values = (
-                split_heads(of(vectors), heads.num_heads) for of in (heads.W_q, heads.W_k, heads.W_v)
+                split_heads(of(vectors), heads.num_heads)
+                for of in (heads.W_q, heads.W_k, heads.W_v)
             )
             if heads.rotary:
                 queries, keys = (heads.rotary(each, positions) for each in (queries, keys))
@@ -76,7 +77,7 @@ def cut(symbols: list[str]) -> list[str]:
     return symbols[: symbols.index(END) + 1] if END in symbols else symbols
 
 
-def compute_stored(  # noqa: PLR0913 - a model, texts, how they are read, and a head
+def compute_stored(  # noqa: PLR0913, PLR0917 - a model, texts, how they are read, and a head
     name: str,
     text: str,
     count: int,

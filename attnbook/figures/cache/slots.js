@@ -2,8 +2,8 @@
 /** @import { Settings, Slot, Slots } from "./types" */
 
 export const [REAL, PADDING, FREE] = ["real", "padding", "free"];
-export const STAYS = "another user's tokens stay";
-const STAY = ["rejected drafts stay", STAYS];
+export const STAYS = "another_user_tokens_stay";
+const STAY = ["rejected_drafts_stay", STAYS];
 /** @type {Slot} */
 const EMPTY = { kind: FREE, position: 0, order: -1, step: -1, token: "", isStale: false };
 
@@ -19,19 +19,19 @@ const find = ({ all }, ...kinds) => all.flatMap(({ kind }, at) => (kinds.include
 function place(slots, count, kind) {
   const { bug } = slots;
   let start = slots.count;
-  if (bug === "positions restart") start = 0;
-  else if (bug === "positions counted twice") start = 2 * slots.count;
-  else if (bug === "one position too low") start = Math.max(0, slots.count - 1);
-  else if (bug === "slot as position") start = find(slots, REAL, PADDING).length;
-  else if (bug === "padding counted") start = slots.count + find(slots, PADDING).length;
-  const isCounted = kind === REAL || bug === "padding counted";
+  if (bug === "positions_restart") start = 0;
+  else if (bug === "positions_counted_twice") start = 2 * slots.count;
+  else if (bug === "one_position_too_low") start = Math.max(0, slots.count - 1);
+  else if (bug === "slot_as_position") start = find(slots, REAL, PADDING).length;
+  else if (bug === "padding_counted") start = slots.count + find(slots, PADDING).length;
+  const isCounted = kind === REAL || bug === "padding_counted";
   return Array.from({ length: count }, (_, i) => (isCounted ? start + i : 0));
 }
 
 /** How many positions a token sees. @param {Slots} slots */
 function windowOf({ settings, bug }) {
   const window = settings.window || Infinity;
-  return bug === "window one too long" ? window + 1 : window;
+  return bug === "window_one_too_long" ? window + 1 : window;
 }
 
 /** Free slots; returns them. @param {Slots} slots @param {number[]} freed */
@@ -45,16 +45,16 @@ function evict(slots, following) {
   const { all, settings } = slots;
   const real = find(slots, REAL).filter((at) => all[at].position >= settings.sinks);
   const old = real.filter((at) => all[at].position <= following - windowOf(slots));
-  if (slots.bug !== "newest evicted") return free(slots, old);
+  if (slots.bug !== "newest_evicted") return free(slots, old);
   return free(slots, real.sort((a, b) => all[b].order - all[a].order).slice(0, old.length));
 }
 
 /** Put new tokens into the first free slots; returns these and the tokens' positions. @param {Slots} slots @param {string[]} tokens @param {string} kind @param {boolean} isAnswer */
 export function store(slots, tokens, kind, isAnswer) {
   const positions = place(slots, tokens.length, kind);
-  if (slots.bug === "evicted too early") evict(slots, positions[positions.length - 1]);
+  if (slots.bug === "evicted_too_early") evict(slots, positions[positions.length - 1]);
   let taken = find(slots, FREE).slice(0, tokens.length);
-  if (slots.bug === "last key overwritten" && isAnswer && slots.lastWritten >= 0) taken = [slots.lastWritten];
+  if (slots.bug === "last_key_overwritten" && isAnswer && slots.lastWritten >= 0) taken = [slots.lastWritten];
   taken.forEach((at, i) => {
     const order = kind === REAL ? slots.count + i : -1;
     slots.all[at] = { kind, position: positions[i], order, step: slots.step, token: tokens[i], isStale: false };
@@ -68,12 +68,12 @@ export function sees(slots, query, position, at) {
   const { bug, settings } = slots;
   const slot = slots.all[at];
   const isNew = slot.step === slots.step;
-  if (bug === "causal from the first key") return at <= query && slot.kind !== FREE;
-  if (slot.kind === FREE) return bug === "empty slots visible";
-  if (slot.kind === PADDING && bug !== "padding visible") return false;
-  if (bug === "past ignored" && !isNew) return false;
-  if (bug === "future of the chunk" && isNew) return true;
-  const isPast = bug === "own key hidden" ? slot.position < position : slot.position <= position;
+  if (bug === "causal_from_the_first_key") return at <= query && slot.kind !== FREE;
+  if (slot.kind === FREE) return bug === "empty_slots_visible";
+  if (slot.kind === PADDING && bug !== "padding_visible") return false;
+  if (bug === "past_ignored" && !isNew) return false;
+  if (bug === "future_of_the_chunk" && isNew) return true;
+  const isPast = bug === "own_key_hidden" ? slot.position < position : slot.position <= position;
   return isPast && (slot.position > position - windowOf(slots) || slot.position < settings.sinks);
 }
 
@@ -88,7 +88,7 @@ export function endStep(slots, taken, kind, isDraft) {
 /** Take back the last tokens; returns the slots that are freed. @param {Slots} slots @param {number} count */
 export function rewind(slots, count) {
   slots.count -= count;
-  const first = slots.bug === "rewound too far" ? slots.count - 1 : slots.count;
+  const first = slots.bug === "rewound_too_far" ? slots.count - 1 : slots.count;
   const rejected = slots.all.flatMap(({ order }, at) => (order >= first ? [at] : []));
   if (!STAY.includes(slots.bug)) return free(slots, rejected);
   for (const at of rejected) slots.all[at] = { ...slots.all[at], isStale: true };

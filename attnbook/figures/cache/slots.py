@@ -35,7 +35,7 @@ class Slot(NamedTuple):
     is_stale: bool = False
 
 
-STAY = ("rejected drafts stay", STAYS)
+STAY = ("rejected_drafts_stay", STAYS)
 
 
 class Slots:
@@ -60,17 +60,17 @@ class Slots:
     def place(self, count: int, kind: str) -> list[int]:
         """The positions of new tokens of a kind."""
         bug, start = self.bug, self.count
-        if bug == "positions restart":
+        if bug == "positions_restart":
             start = 0
-        elif bug == "positions counted twice":
+        elif bug == "positions_counted_twice":
             start = 2 * self.count
-        elif bug == "one position too low":
+        elif bug == "one_position_too_low":
             start = max(0, self.count - 1)
-        elif bug == "slot as position":
+        elif bug == "slot_as_position":
             start = len(self.find(REAL, PADDING))
-        elif bug == "padding counted":
+        elif bug == "padding_counted":
             start = self.count + len(self.find(PADDING))
-        if kind == PADDING and bug != "padding counted":
+        if kind == PADDING and bug != "padding_counted":
             return [0] * count
         return [*range(start, start + count)]
 
@@ -79,10 +79,10 @@ class Slots:
     ) -> tuple[list[int], list[int]]:
         """Put new tokens into the first free slots; return these and the tokens' positions."""
         positions = self.place(len(tokens), kind)
-        if self.bug == "evicted too early":
+        if self.bug == "evicted_too_early":
             self.evict(positions[-1])
         slots = self.find(FREE)[: len(tokens)]
-        if self.bug == "last key overwritten" and is_answer and self.last_written >= 0:
+        if self.bug == "last_key_overwritten" and is_answer and self.last_written >= 0:
             slots = [self.last_written]
         for i, (at, token) in enumerate(zip(slots, tokens, strict=True)):
             order = self.count + i if kind == REAL else -1
@@ -94,24 +94,24 @@ class Slots:
         """Whether a query at a position, of this number in its step, may attend to a slot."""
         slot, bug = self.all[at], self.bug
         is_new = slot.step == self.step
-        if bug == "causal from the first key":
+        if bug == "causal_from_the_first_key":
             return at <= query and slot.kind != FREE
         if slot.kind == FREE:
-            return bug == "empty slots visible"
-        if slot.kind == PADDING and bug != "padding visible":
+            return bug == "empty_slots_visible"
+        if slot.kind == PADDING and bug != "padding_visible":
             return False
-        if bug == "past ignored" and not is_new:
+        if bug == "past_ignored" and not is_new:
             return False
-        if bug == "future of the chunk" and is_new:
+        if bug == "future_of_the_chunk" and is_new:
             return True
-        is_past = slot.position < position if bug == "own key hidden" else slot.position <= position
+        is_past = slot.position < position if bug == "own_key_hidden" else slot.position <= position
         return is_past and (slot.position > position - self.window or self._is_sink(slot))
 
     @property
     def window(self) -> float:
         """How many positions a token sees."""
         window = self.settings.window or float("inf")
-        return window + 1 if self.bug == "window one too long" else window
+        return window + 1 if self.bug == "window_one_too_long" else window
 
     def _is_sink(self, slot: Slot) -> bool:
         return slot.position < self.settings.sinks
@@ -120,7 +120,7 @@ class Slots:
         """Free the slots that a query at this position, and those after it, do not see."""
         real = [at for at in self.find(REAL) if not self._is_sink(self.all[at])]
         old = [at for at in real if self.all[at].position <= following - self.window]
-        if self.bug == "newest evicted":
+        if self.bug == "newest_evicted":
             newest = sorted(real, key=lambda at: -self.all[at].order)
             old = newest[: len(old)]
         return self.free(old)
@@ -142,7 +142,7 @@ class Slots:
     def rewind(self, count: int) -> list[int]:
         """Take back the last tokens; return the slots that are freed."""
         self.count -= count
-        first = self.count - 1 if self.bug == "rewound too far" else self.count
+        first = self.count - 1 if self.bug == "rewound_too_far" else self.count
         rejected = [at for at, slot in enumerate(self.all) if slot.order >= first]
         if self.bug not in STAY:
             return self.free(rejected)

@@ -4,6 +4,7 @@
 import { softmaxWhere } from "../shared/attention.js";
 import { decimals } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
+import TOKENS from "../tokens/messages.json" with { type: "json" };
 import { attendedTo, quoted } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { FREE, PADDING, REAL } from "./slots.js";
@@ -26,7 +27,7 @@ export function refusal(typed, unit, symbols, most) {
   const wrong = tokens.find((token) => !symbols.includes(token));
   if (!tokens.length) return TEXT.no_tokens;
   if (wrong !== undefined) return fill(TEXT.unknown_token, { token: wrong, known: symbols.join(" ") });
-  return tokens.length > most ? fill(TEXT.too_many_tokens, { most, count: tokens.length }) : "";
+  return tokens.length > most ? fill(TOKENS.too_many_tokens, { most, count: tokens.length }) : "";
 }
 
 /** The tokens of slots. @param {Slot[]} slots @param {boolean} isQuiz @returns {Token[]} */
@@ -71,7 +72,8 @@ export function differencesOf({ slots, layers, logits }, again) {
     heads.forEach((own, head) => {
       const { scores, weights, output } = again.layers[layer][head];
       orders.forEach((order, at) => {
-        if (visible[at] && order in scores) most.scores = Math.max(most.scores, Math.abs(scores[order] - own.scores[at]));
+        if (visible[at] && order in scores)
+          most.scores = Math.max(most.scores, Math.abs(scores[order] - own.scores[at]));
         most.weights = Math.max(most.weights, Math.abs((weights[order] ?? 0) - own.weights[at]));
       });
       most.outputs = Math.max(most.outputs, largestDifference(own.output, output));
@@ -94,27 +96,38 @@ export function describeTokens(steps) {
 /** How the numbers of a step differ. @param {SeenStep} step */
 export function describeNumbers(step) {
   if (isSame(step)) return TEXT.same_numbers;
-  const rounded = Object.entries(step.differences).map(([name, number]) => [name, number < ROUNDING ? "0" : decimals(number)]);
+  const rounded = Object.entries(step.differences).map(([name, number]) => [
+    name,
+    number < ROUNDING ? "0" : decimals(number),
+  ]);
   return fill(TEXT.differences, Object.fromEntries(rounded));
 }
+
+/** @param {string} token @param {number} slot @param {string} percent */
+const inSlot = (token, slot, percent) => fill(TEXT.share, { token, slot, percent });
 
 /** Where the query of a step attends, and what is written. @param {SeenStep} step */
 export function describeStep({ position, slots, own: { weights }, token }) {
   const names = { position, token: quoted(token) };
   if (weights.every((weight) => weight === 0)) return fill(TEXT.attends_to_nothing, names);
   const texts = slots.map(({ kind, token: text }) => (kind === FREE ? "·" : text));
-  return fill(TEXT.attends, { ...names, keys: attendedTo(weights, texts, TEXT.share) });
+  return fill(TEXT.attends, { ...names, keys: attendedTo(weights, texts, inSlot) });
 }
+
+/** @param {string} bug */
+export const labelOf = (bug) => TEXT.bugs[/** @type {keyof typeof TEXT.bugs} */ (bug)];
+
+/** @param {string} bug */
+const signOf = (bug) => TEXT.tells[/** @type {keyof typeof TEXT.tells} */ (bug)];
 
 /** What the mode "Which bug is it?" says. @param {string} bug @param {boolean} isHidden @param {string[]} guesses @param {number} most */
 export function describeQuiz(bug, isHidden, guesses, most) {
-  const tells = TEXT.tells;
-  const tellsOf = (/** @type {string} */ name) => tells[/** @type {keyof typeof tells} */ (name)];
   const last = guesses[guesses.length - 1];
   if (isHidden && !last) return TEXT.quiz.start;
-  if (isHidden) return fill(TEXT.quiz_wrong, { guess: last, tells: tellsOf(last), count: most - guesses.length });
+  const count = most - guesses.length;
+  if (isHidden) return fill(TEXT.quiz_wrong, { guess: labelOf(last), tells: signOf(last), count });
   if (!last) return "";
-  return fill(last === bug ? TEXT.quiz.right : TEXT.quiz.over, { bug, tells: tellsOf(bug) });
+  return fill(last === bug ? TEXT.quiz.right : TEXT.quiz.over, { bug: labelOf(bug), tells: signOf(bug) });
 }
 
 /** What Python stored, as if the page had computed it. @param {Stored} shown @returns {Seen} */
@@ -130,8 +143,20 @@ export function seenOf(shown) {
         step: -1, // which nobody is shown
         isStale: Boolean(isStale),
       })),
-      own: { ...own, weights: softmaxWhere(own.scores, [...visible].map((each) => each === "1")) },
-      again: { ...again, weights: softmaxWhere(again.scores, again.scores.map((_, key) => !window || key >= again.scores.length - window || key < sinks)) },
+      own: {
+        ...own,
+        weights: softmaxWhere(
+          own.scores,
+          [...visible].map((each) => each === "1"),
+        ),
+      },
+      again: {
+        ...again,
+        weights: softmaxWhere(
+          again.scores,
+          again.scores.map((_, key) => !window || key >= again.scores.length - window || key < sinks),
+        ),
+      },
     })),
   };
 }

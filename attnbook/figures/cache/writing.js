@@ -3,8 +3,8 @@
 /** @import { CacheStep, LayerStep, Settings, Task } from "./types" */
 import { pool, softmaxWhere } from "../shared/attention.js";
 import {
-  embedded,
   END,
+  embedded,
   finished,
   follow,
   indexOfLargest,
@@ -17,7 +17,7 @@ import { endStep, PADDING, REAL, rewind, STAYS, sees, slotsOf, store } from "./s
 
 /** How many slots a cache needs, and one that stays free; with a bug it may free none. @param {number} prompt @param {number} count @param {Settings} settings @param {string} bug */
 function countSlots(prompt, count, { chunk, padding, window, sinks, drafts }, bug) {
-  const perStep = drafts + 1 + (bug === "rejected drafts stay" ? drafts * count : 0);
+  const perStep = drafts + 1 + (bug === "rejected_drafts_stay" ? drafts * count : 0);
   if (bug || !window) return padding + prompt + count + perStep;
   return padding + window + sinks + Math.max(Math.min(chunk || prompt, prompt), perStep) + 1;
 }
@@ -51,8 +51,8 @@ function writerOf(model, count, settings, bug) {
     const { key } = stored[layer][at][head];
     const { step, position } = slots.all[at];
     if (step < 0 || step === slots.step) return key;
-    if (bug === "keys rotated again") return rotated(key, position, rotary_base);
-    if (bug === "keys not rotated") return rotated(key, -position, rotary_base);
+    if (bug === "keys_rotated_again") return rotated(key, position, rotary_base);
+    if (bug === "keys_not_rotated") return rotated(key, -position, rotary_base);
     return key;
   }
 
@@ -60,7 +60,7 @@ function writerOf(model, count, settings, bug) {
   function keep(layer, vectors, taken) {
     vectors.forEach((heads, i) => {
       stored[layer][taken[i]] = heads.map((vector, head) => {
-        if (bug !== "values one late") return vector;
+        if (bug !== "values_one_late") return vector;
         const value = lastValues[layer][head];
         lastValues[layer][head] = vector.value;
         return { ...vector, value };
@@ -77,7 +77,7 @@ function writerOf(model, count, settings, bug) {
     const layers = stored.map((_, layer) => {
       const vectors = stream.map((x, i) => projected(model, layer, x, positions[i]));
       keep(layer, vectors, taken);
-      const isCut = layer > 0 && bug === "only the first layer";
+      const isCut = layer > 0 && bug === "only_the_first_layer";
       const visible = rule.map((row) => row.map((isSeen, at) => isSeen && (!isCut || taken.includes(at))));
       const heads = vectors.map((own, i) =>
         own.map(({ query }, head) => {

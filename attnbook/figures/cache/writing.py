@@ -12,6 +12,7 @@ import torch
 from attnbook.figures.cache.bugs import STAYS, Settings
 from attnbook.figures.cache.slots import PADDING, REAL, Slot, Slots
 from attnbook.heads import merge_heads, split_heads
+from attnbook.models.transformer.block import Block
 from attnbook.models.vocabulary import SPECIAL
 from attnbook.pooling import pool
 from attnbook.scoring import scaled_dot_score
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from attnbook.models.transformer.block import Block
     from attnbook.models.transformer.decoder import Decoder
 
 NOTHING = Settings()
@@ -52,6 +52,11 @@ class Step(NamedTuple):
     def likeliest(self) -> Tensor:
         """The token with the highest logit, `(batch, 1)`."""
         return SPECIAL + self.logits.argmax(dim=-1, keepdim=True)
+
+
+def blocks_of(model: Decoder) -> list[Block]:
+    """The blocks of a decoder of the book."""
+    return [block for block in model.blocks if isinstance(block, Block)]
 
 
 class Writer:
@@ -96,16 +101,16 @@ class Writer:
         visible = torch.tensor(rows)
         x = self.model.embed(tokens, torch.tensor(positions))
         found = []
-        for layer, block in enumerate(self.model.blocks):
-            if layer and self.bug == "only the first layer":
+        for layer, block in enumerate(blocks_of(self.model)):
+            if layer and self.bug == "only_the_first_layer":
                 visible = visible & self._are(new)
             x, *parts = self._pass(layer, block, x, positions, new, visible)
             found.append([*(part[:, :, -1] for part in parts), visible[-1]])
         logits = self.model.output(self.model.norm(x))[:, -1, SPECIAL:]
         slots = [*self.slots.all]
         self._clear(self.slots.end_step(new, kind, is_draft=is_draft))
-        parts = (torch.stack(part) for part in zip(*found, strict=True))
-        return Step(positions[-1], slots, logits, *parts)
+        by_kind = [torch.stack(part) for part in zip(*found, strict=True)]
+        return Step(positions[-1], slots, logits, *by_kind)
 
     def _are(self, slots: Sequence[int]) -> Tensor:
         return torch.tensor([at in slots for at in range(len(self.slots.all))])
@@ -129,16 +134,16 @@ class Writer:
         at = torch.tensor(positions)
         self.keys[layer][:, :, new] = turn(unrotated, at)
         self.unrotated[layer][:, :, new] = unrotated
-        if self.bug == "values one late":
+        if self.bug == "values_one_late":
             shifted = torch.cat([self.last_values[layer], values], dim=2)
             values, self.last_values[layer] = shifted[:, :, :-1], shifted[:, :, -1:]
         self.values[layer][:, :, new] = values
         keys = self.keys[layer].clone()
         old = [i for i, slot in enumerate(self.slots.all) if 0 <= slot.step < self.slots.step]
-        if self.bug == "keys rotated again":
+        if self.bug == "keys_rotated_again":
             stored = torch.tensor([self.slots.all[i].position for i in old])
             keys[:, :, old] = turn(keys[:, :, old], stored) if old else keys[:, :, old]
-        elif self.bug == "keys not rotated":
+        elif self.bug == "keys_not_rotated":
             keys[:, :, old] = self.unrotated[layer][:, :, old]
         scores = scaled_dot_score(turn(queries, at), keys)
         weights = weigh(scores, visible)
@@ -160,7 +165,7 @@ class Writer:
 def count_slots(prompt: int, count: int, settings: Settings, bug: str) -> int:
     """How many slots a cache needs, and one that stays free; with a bug it may free none."""
     new = settings.drafts + 1
-    if bug == "rejected drafts stay":
+    if bug == "rejected_drafts_stay":
         new += settings.drafts * count
     if bug or not settings.window:
         return settings.padding + prompt + count + new
@@ -176,7 +181,7 @@ def common_length(first: Tensor, second: Tensor) -> int:
 
 
 @torch.no_grad()
-def write(  # noqa: PLR0913 - a model, texts, and how they are read
+def write(
     model: Decoder,
     prompts: Tensor,
     count: int,
@@ -214,8 +219,9 @@ def write(  # noqa: PLR0913 - a model, texts, and how they are read
 
 def _continue(writer: Writer, prompts: Tensor, count: int, drafts: Tensor) -> list[Step]:
     """Read texts in chunks, and then what is written after them, token by token."""
-    for chunk in prompts.split(writer.slots.settings.chunk or prompts.shape[1], dim=1):
-        step = writer.read(chunk)
+    size = writer.slots.settings.chunk or prompts.shape[1]
+    for start in range(0, prompts.shape[1], size):
+        step = writer.read(prompts[:, start : start + size])
     steps = [step]
     while len(steps) < count:
         if drafts.shape[1]:

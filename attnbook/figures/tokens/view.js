@@ -29,13 +29,14 @@ export function peakOf(weights) {
 /** A token that a sentence names. @param {string} token */
 export const quoted = (token) => fill(SHARED.quoted, { text: visible(token) });
 
-/** The keys with most weight, for a sentence. @param {number[]} weights @param {string[]} source @param {string} [template] of each */
-export function attendedTo(weights, source, template = TOKENS.share) {
+/** @param {string} token @param {number} position @param {string} percent */
+const atPosition = (token, position, percent) => fill(TOKENS.share, { token, position, percent });
+
+/** The keys with most weight, for a sentence. @param {number[]} weights @param {string[]} source @param {typeof atPosition} [nameKey] */
+export function attendedTo(weights, source, nameKey = atPosition) {
   const order = weights.map((_, key) => key).sort((a, b) => weights[b] - weights[a]);
   const named = order.slice(0, NAMED_KEYS).filter((key, i) => !i || weights[key] >= NAMED_FROM);
-  const shareOf = (/** @type {number} */ key) =>
-    fill(template, { token: quoted(source[key]), position: key, percent: inShortPercent(weights[key]) });
-  return joinWithAnd(named.map(shareOf));
+  return joinWithAnd(named.map((key) => nameKey(quoted(source[key]), key, inShortPercent(weights[key]))));
 }
 
 /** The chosen head. @param {Attention} now */

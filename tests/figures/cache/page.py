@@ -36,6 +36,10 @@ READ = token_reading(
 )
 
 
+def make(**given: Any) -> CacheFigure:
+    return CacheFigure(**{"name": "copying", "text": TEXT, **given})
+
+
 def exact(python: CacheFigure, step: int) -> tuple[list[float], list[float]]:
     """Scores and weights of the head in focus at a step, with all digits."""
     model = decoder_of(python.name)
@@ -70,7 +74,8 @@ def differences(found: dict[str, Any], python: CacheFigure, tolerance: float) ->
         "written": found["written"] == written,
         "above": found["above"] == (expected if differ else [""] * len(expected)),
         "answer": found["answer"].startswith(f"{differ} of" if differ else ("All", "The token")),
-        "numbers": found["own"] == [pytest.approx([*row], rel=tolerance, abs=tolerance) for row in numbers],
+        "numbers": found["own"]
+        == [pytest.approx([*row], rel=tolerance, abs=tolerance) for row in numbers],
         "outputs": found["outputs"]
         == [
             pytest.approx([*row], rel=1e-3, abs=1e-3)
@@ -99,13 +104,13 @@ def menu(figure: Locator) -> Locator:
 
 
 def _change(figure: Locator) -> dict[str, Any]:
-    menu(figure).select_option("past ignored")
+    menu(figure).select_option("past_ignored")
     setting(figure, "padding").press("ArrowRight")
-    return {"bug": "past ignored", "padding": 1}
+    return {"bug": "past_ignored", "padding": 1}
 
 
 ROOM = Room(
-    make=lambda **given: CacheFigure(**{"name": "copying", "text": TEXT, **given}),  # type: ignore[arg-type]
+    make=make,  # type: ignore[arg-type]
     field=field,
     message=lambda figure: figure.locator(".token-status [role=status]"),
     disagreements=disagreements,
@@ -121,12 +126,12 @@ ROOM = Room(
     },
     still=f"{TEXT}.",
     ink=".token:not([aria-pressed=true]) bdi",
-    changed={"text": "milkmilkmilk", "bug": "positions restart"},
+    changed={"text": "milkmilkmilk", "bug": "positions_restart"},
     cases={
         "first": {},
-        "bug": {"bug": "causal from the first key", "step": 3},
+        "bug": {"bug": "causal_from_the_first_key", "step": 3},
         "window": {"settings": {"window": 5, "sinks": 1, "chunk": 4}, "step": 7, "focus": (0, 1)},
-        "drafts": {"bug": "rejected drafts stay", "settings": {"drafts": 2, "padding": 2}},
+        "drafts": {"bug": "rejected_drafts_stay", "settings": {"drafts": 2, "padding": 2}},
         "users": {"name": "story", "text": SECOND, "first": FIRST},
     },
 )

@@ -35,14 +35,14 @@ const step = (token, expected, numbers) => ({
         { kind: "real", token: "a", position: 3, order: 0 }, { kind: "free" }],
     own: { weights: [1, 0] }, differences: { scores: 0, weights: numbers, outputs: 0, logits: 0 },
 });
-const quiz = (...given) => figure.describeQuiz("past ignored", ...given, 3);
+const quiz = (...given) => figure.describeQuiz("past_ignored", ...given, 3);
 return {
     tokens: figure.describeTokens([step("a", "a", 0), step("b", "c", 0.5)]),
     same: figure.describeTokens([step("a", "a", 0), step("b", "b", 0)]),
     numbers: [1e-9, 0.25].map((size) => figure.describeNumbers(step("a", "a", size))),
     step: figure.describeStep(step("a", "a")),
-    quiz: [quiz(true, []), quiz(true, ["own key hidden"]), quiz(true, ["own key hidden", "x"]),
-        quiz(false, ["past ignored"]), quiz(false, ["a", "b", "c"]), quiz(false, [])],
+    quiz: [quiz(true, []), quiz(true, ["own_key_hidden"]), quiz(true, ["own_key_hidden", "x"]),
+        quiz(false, ["past_ignored"]), quiz(false, ["a", "b", "c"]), quiz(false, [])],
     refusals: ["", "a z", "a b a"].map((typed) => figure.refusal(typed, "words", ["a", "b"], 2)),
 };
 """
@@ -124,7 +124,8 @@ def test_what_it_says():
     assert found["step"].startswith("The query at position 3 attends to “a” in slot 0 (100 %)")
     start, once, twice, right, over, silent = found["quiz"]
     assert start.startswith("A bug is hidden.")
-    assert once.startswith("Not “own key hidden”.") and once.endswith("2 guesses are left.")
+    assert once.startswith("Not “own key hidden”.")
+    assert once.endswith("2 guesses are left.")
     assert twice.endswith("One guess is left.")
     assert right.startswith("Yes: past ignored. Press Next")
     assert over.startswith("It was: past ignored. ")

@@ -1,4 +1,4 @@
-"""The cache figure in a browser: what it shows is what Python computes, and a hidden bug is found."""
+"""The cache figure in a browser: it shows what Python computes, and hides a bug."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.figures.cache.bugs import BUGS, STAYS
-from attnbook.figures.cache.figure import RANGES, offered_bugs
+from attnbook.figures.cache.figure import RANGES, label_of, offered_bugs
 from attnbook.figures.cache.measuring import make_pairs
 from tests.figures.cache.page import ROOM, disagreements, menu, setting
 from tests.figures.shared.trained import open_more_controls, show_with_model
@@ -62,12 +62,9 @@ def test_each_setting_has_a_slider_and_each_head_can_be_chosen(show):
 
 
 def test_another_pair_of_users_changes_both_texts(show):
-    _, figure, python = show("users")
+    view, figure, python = show("users")
     first, second = make_pairs(2)[1].texts
-    figure.page.evaluate(
-        "([index, changes]) => Object.entries(changes).forEach(([k, v]) => models[index].set(k, v))",
-        [3, {"first": first, "text": second}],
-    )
+    view.set(first=first, text=second)
     python.first, python.text = first, second
     assert disagreements(figure, python) == []
     menu(figure).select_option(STAYS)
@@ -90,7 +87,7 @@ def test_a_hidden_bug_is_guessed_in_three_tries_or_named(show, is_found):
         menu(figure).select_option(each)
         assert view.get("bug") == [bug]  # a guess is no choice
         figure.get_by_role("button", name="Guess").press("Enter")
-    expect(status).to_contain_text(f"{'Yes' if is_found else 'It was'}: {bug}.")
+    expect(status).to_contain_text(f"{'Yes' if is_found else 'It was'}: {label_of(bug)}.")
     assert view.get("hidden") == [False]
     expect(menu(figure)).to_have_value(bug)
     menu(figure).select_option("none")

@@ -18,6 +18,7 @@ from attnbook import figures
 from attnbook.figures.shared.base import Figure
 from attnbook.models.transformer.stories import make_stories
 from tests.figures.attention.cases import CASES, traits
+from tests.figures.cache.page import make as cache
 from tests.figures.heads.page import STEPS
 from tests.figures.online import cases as online
 from tests.figures.pooling.cases import CASES as POOLING
@@ -56,6 +57,12 @@ EXAMPLES = {
         lambda: CASES["additive"]().figure(),
         {"valid_lens": [3, 0], "temperature": 0.5, "query": 2},
         frozenset({"query"}),
+    ),
+    "cache": Example(
+        cache,
+        {"text": "abcdabcd", "bug": "padding_visible", "chunk": 3, "padding": 2, "window": 6}
+        | {"sinks": 1, "drafts": 1, "step": 2, "focus": [0, 1]},
+        frozenset({"step", "focus"}),
     ),
     "code": Example(lambda: figures.CodeTask("softmax-by-hand"), {}),
     "cost": Example(

@@ -176,6 +176,7 @@ def of_story(figure: dict[str, Any]) -> list[str]:
 # What the live region must say, by the kind of figure. Others answer what a reader writes.
 ASKED = {
     "attention": of_keys,
+    "cache": lambda figure: figure["shown"]["p.answer"],
     "cost": lambda figure: figure["shown"]['[aria-label="Bytes read"] b'][-1].split(" + "),
     "heads": lambda figure: figure["shown"]["p.answer"],
     "mask": of_mask,

@@ -17,12 +17,13 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
+from tests.figures.cache.page import make as cache
 from tests.figures.story.page import make as story
 from tools import BUDGETS
 from tools.site.figures.lazy_scripts import packers, registration, write_models
 
 MOST = BUDGETS["kilobytes"]
-each_kind = pytest.mark.parametrize("kind", [HeadsFigure, TranslatorFigure, story])
+each_kind = pytest.mark.parametrize("kind", [HeadsFigure, TranslatorFigure, cache, story])
 
 
 def packed_size(text):

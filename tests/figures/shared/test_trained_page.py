@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.figures.cache import page as cache
 from tests.figures.heads import page as heads
 from tests.figures.shared.page import FRAMES, UNSUPPRESSED, notebook, open_in_book
 from tests.figures.shared.trained import (
@@ -20,7 +21,7 @@ from tests.tools.site.live_pages import book, page
 from tests.tools.site.site_checks import WIDE, axe_findings, packed_size, watch_page
 from tools import BUDGETS
 
-ROOMS = {"heads": heads.ROOM, "translator": translator.ROOM}
+ROOMS = {"cache": cache.ROOM, "heads": heads.ROOM, "translator": translator.ROOM}
 
 
 @pytest.fixture(scope="module", params=ROOMS)

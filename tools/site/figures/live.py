@@ -38,7 +38,7 @@ LATE = "live_late"  # likewise: the scripts that its figures may ask for
 # Traits that ipywidgets adds to every widget, and no figure reads.
 PLUMBING = ("layout", "tabbable", "tooltip")
 # Figures that gain from more room than the text has.
-WIDE = ("attention", "cost", "heads", "mask", "position", "story", "tokens", "translator")
+WIDE = ("attention", "cache", "cost", "heads", "mask", "position", "story", "tokens", "translator")
 STILL = ("static_text", "still_html")  # what is on the page already
 
 logger = logging.getLogger(__name__)
