@@ -67,8 +67,8 @@ const settingsOf = (model) => ({
   drafts: model.get("drafts"),
 });
 
-/** The menu of bugs, and the mode that hides one. @param {Model<Traits>} model */
-function bugMenu(model) {
+/** The menu of bugs, and the mode that hides one. @param {Model<Traits>} model @param {Element[]} before the menu */
+function bugMenu(model, before) {
   const set = setterOf(model);
   const offered = model.get("offered");
   /** Settings with which a bug shows: those that the reader has set stay. @param {string} bug */
@@ -95,7 +95,7 @@ function bugMenu(model) {
     select.value = "";
   });
   const verdict = make("p", { class: "quiz", role: "status" });
-  const row = make("div", { class: "bug-row" }, make("label", {}, label, select), guess, hide);
+  const row = make("div", { class: "bug-row" }, ...before, make("label", {}, label, select), guess, hide);
   const paint = () => {
     const [bug, isHidden] = [model.get("bug"), model.get("hidden")];
     put(label, { text: isHidden ? TEXT.your_guess : TEXT.bug });
@@ -149,17 +149,17 @@ function pairChoice(model) {
       fill(TEXT.pair_name, { number: i + 1, question: text.split(" . ").pop() ?? "" }),
     ]),
   );
-  const select = selectBox(null, names, (i) => set({ first: pairs[Number(i)][0], text: pairs[Number(i)][1], step: 0 }));
+  const select = selectBox(null, names, (i) => set({ first: pairs[Number(i)][0], text: pairs[Number(i)][1] }));
   const line = make("p", { class: "first-user" });
-  const choice = make("label", { class: "choice" }, make("span", { text: TEXT.pair }), select);
-  choice.hidden = pairs.length < 2;
+  const choice = make("label", {}, make("span", { text: TEXT.pair }), select);
   /** @param {string} answer */
   const paint = (answer) => {
     const at = pairs.findIndex(([first, text]) => first === model.get("first") && text === model.get("text"));
     select.value = at < 0 ? "" : String(at);
     put(line, { text: fill(TEXT.first_user, { text: model.get("first"), answer }) });
   };
-  return { elements: model.get("first") ? [choice, line] : [], paint };
+  line.hidden = !model.get("first");
+  return { choices: pairs.length > 1 ? [choice] : [], line, paint };
 }
 
 /** Recomputed scores and weights, and outputs from the cache next to recomputed ones. */
@@ -210,7 +210,9 @@ function parts(model, repaint) {
     onInput: (text) => set({ text, step: 0 }),
     repaint,
   });
-  const [menu, sliders, head, pair] = [bugMenu(model), settingSliders(model), headChoice(model), pairChoice(model)];
+  const [pair, sliders, head] = [pairChoice(model), settingSliders(model), headChoice(model)];
+  const menu = bugMenu(model, pair.choices);
+  field.element.hidden = pair.choices.length > 0; // a pair has both texts
   const controls = [menu, head, ...sliders];
   const { first, more } = arrangeControls(model.get("action"), controls, [TEXT.bug]);
   const [tokens, numbers] = [make("span", { class: "verdict" }), make("span")];
@@ -219,7 +221,7 @@ function parts(model, repaint) {
   const view = tokenView({
     onQuery: (step) => set({ step }),
     names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
-    most: unit === "words" ? [12, 6] : [20, 11],
+    most: unit === "words" ? [12, 6] : [20, 12],
     legend: TOKENS.legend,
     note: TEXT.legend,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, tokens, numbers)],
@@ -248,7 +250,7 @@ function parts(model, repaint) {
       sentence: describeStep(step),
     });
   };
-  return { field, view: view.element, above: [...pair.elements, ...first], paint };
+  return { field, view: view.element, above: [pair.line, ...first], paint };
 }
 
 /** @type {TypedAdapter<PackedModel, Opened, Seen, Traits>} */

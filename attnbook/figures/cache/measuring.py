@@ -22,7 +22,7 @@ from attnbook.models.transformer.stories import (
 )
 
 PROMPT = 12  # tokens of a sequence; the model writes as many
-SHARED = 2  # sentences that the stories of two users have in common
+SHARED = 1  # sentence that the stories of two users have in common
 
 
 def make_sequences(count: int, seed: int = 99) -> list[str]:
@@ -64,7 +64,7 @@ class Pair(NamedTuple):
     Example:
         >>> from attnbook.figures.cache.measuring import make_pairs
         >>> [pair] = make_pairs(1)
-        >>> pair.first.moves[:2] == pair.second.moves[:2]
+        >>> pair.first.moves[:1] == pair.second.moves[:1]
         True
     """
 
@@ -86,12 +86,12 @@ class Pair(NamedTuple):
 
 
 def make_pairs(count: int, seed: int = 0) -> list[Pair]:
-    """Draw pairs of stories of four sentences, which share the first two and not the next word.
+    """Draw pairs of stories of three sentences, which share the first one and not the next word.
 
     Example:
         >>> from attnbook.figures.cache.measuring import make_pairs
-        >>> make_pairs(1)[0].second.text
-        ''
+        >>> make_pairs(1)[0].second.answer
+        'carla is in the kitchen .'
     """
     rng = random.Random(seed)  # noqa: S311 - no secret
     pairs = []
@@ -118,7 +118,7 @@ def second_answers(pairs: list[Pair], bug: str = STAYS) -> list[str]:
     Example:
         >>> from attnbook.figures.cache.measuring import make_pairs, second_answers
         >>> second_answers(make_pairs(1), bug="")
-        ['dan is in the library .']
+        ['carla is in the kitchen .']
     """
     model = decoder_of("story")
     first, second = (

@@ -18,7 +18,7 @@ import { endStep, PADDING, REAL, rewind, STAYS, sees, slotsOf, store } from "./s
 /** How many slots a cache needs, and one that stays free; with a bug it may free none. @param {number} prompt @param {number} count @param {Settings} settings @param {string} bug */
 function countSlots(prompt, count, { chunk, padding, window, sinks, drafts }, bug) {
   const perStep = drafts + 1 + (bug === "rejected_drafts_stay" ? drafts * count : 0);
-  if (bug || !window) return padding + prompt + count + perStep;
+  if (bug || !window) return padding + prompt + count + perStep - 1;
   return padding + window + sinks + Math.max(Math.min(chunk || prompt, prompt), perStep) + 1;
 }
 

@@ -168,7 +168,7 @@ def count_slots(prompt: int, count: int, settings: Settings, bug: str) -> int:
     if bug == "rejected_drafts_stay":
         new += settings.drafts * count
     if bug or not settings.window:
-        return settings.padding + prompt + count + new
+        return settings.padding + prompt + count + new - 1
     most = max(min(settings.chunk or prompt, prompt), new)
     return settings.padding + settings.window + settings.sinks + most + 1
 

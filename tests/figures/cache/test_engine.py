@@ -117,9 +117,9 @@ def test_what_it_says():
     assert found["tokens"] == (
         "1 of 2 tokens differ from the recomputed ones. Numbers first differ at step 1."
     )
-    assert found["same"] == "All 2 tokens are the recomputed ones."
+    assert found["same"] == "All 2 tokens are as recomputed."
     same, other = found["numbers"]
-    assert same == "At this step all numbers are equal, up to rounding."
+    assert same == "Here all numbers are equal, up to rounding."
     assert "weights 0.250" in other
     assert found["step"].startswith("The query at position 3 attends to “a” in slot 0 (100 %)")
     start, once, twice, right, over, silent = found["quiz"]
