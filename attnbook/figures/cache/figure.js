@@ -217,7 +217,6 @@ function parts(model, repaint) {
   const { first, more } = arrangeControls(model.get("action"), controls, [TEXT.bug]);
   const [tokens, numbers] = [make("span", { class: "verdict" }), make("span")];
   const tables = comparison();
-  const fold = make("details", { class: "all-weights" }, make("summary", { text: TOKENS.show_all_weights }));
   const view = tokenView({
     onQuery: (step) => set({ step }),
     names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
@@ -225,7 +224,7 @@ function parts(model, repaint) {
     legend: TOKENS.legend,
     note: TEXT.legend,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, tokens, numbers)],
-    fold: { element: fold, paint: () => {} },
+    hasMap: false, // a slot may hold another token at another step
     tables: tables.elements,
     more,
   });

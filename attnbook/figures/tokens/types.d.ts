@@ -109,6 +109,8 @@ export interface TokenOptions {
   grid?: Element[];
   /** Above what the figure says. */
   answer?: Element[];
+  /** Whether there is a map of all weights; by default there is. */
+  hasMap?: boolean;
   /** Around the map, which then is painted only while this is open. */
   fold?: { element: HTMLDetailsElement; paint: () => void };
   tables?: Element[];

@@ -221,7 +221,7 @@ export function tokenView(options) {
   const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));
   const map = mapStage({ ...options, onQuery: choose });
   const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
-  const { fold } = options;
+  const { fold, hasMap = true } = options;
   fold?.element.append(map.element);
   const root = make(
     "div",
@@ -229,7 +229,7 @@ export function tokenView(options) {
     ...(steps ? [steps.element] : []),
     tokens.element,
     ...(options.grid ?? []),
-    ...(fold ? [] : [map.element]),
+    ...(fold || !hasMap ? [] : [map.element]),
     ...(options.answer ?? []),
     sentence.element,
     make("div", { class: "folds" }, ...(options.more ?? []), ...(fold ? [fold.element] : []), numbers),
@@ -240,7 +240,7 @@ export function tokenView(options) {
   };
   const pointer = pointing(root, say);
   const paintMap = () => {
-    if (fold && !fold.element.open) return;
+    if (!hasMap || (fold && !fold.element.open)) return;
     map.paint(now);
     fold?.paint();
     pointer.light();
