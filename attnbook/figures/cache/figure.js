@@ -217,6 +217,7 @@ function parts(model, repaint) {
   const { first, more } = arrangeControls(model.get("action"), controls, [TEXT.bug]);
   const [tokens, numbers] = [make("span", { class: "verdict" }), make("span")];
   const tables = comparison();
+  const fold = make("details");
   const view = tokenView({
     onQuery: (step) => set({ step }),
     names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
@@ -224,10 +225,11 @@ function parts(model, repaint) {
     legend: TOKENS.legend,
     note: TEXT.legend,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, tokens, numbers)],
-    hasMap: false, // a slot may hold another token at another step
+    fold: { element: fold, paint: () => {} },
     tables: tables.elements,
     more,
   });
+  fold.remove(); // no map of all weights: a slot may hold another token at another step
   view.element.classList.add(unit);
   /** @param {Seen} seen */
   const paint = ({ steps, text, firstAnswer }) => {

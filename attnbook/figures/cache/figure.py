@@ -112,8 +112,8 @@ class CacheFigure(TokenFigure):
 
     def __init__(  # noqa: PLR0913 - texts, how they are read, and what is shown first
         self,
-        name: str,
-        text: str,
+        name: str = "copying",
+        text: str = "gbdkafcdkafc",
         *,
         first: str = "",
         bug: str = "",

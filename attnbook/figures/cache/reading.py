@@ -87,6 +87,19 @@ def compute_stored(  # noqa: PLR0913, PLR0917 - a model, texts, how they are rea
     focus: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     """What a page shows until its model is there, with few digits."""
+    with torch.device("cpu"):
+        return _compute(name, text, count, settings, bug, first, focus)
+
+
+def _compute(  # noqa: PLR0913, PLR0917 - as above
+    name: str,
+    text: str,
+    count: int,
+    settings: Settings,
+    bug: str,
+    first: str,
+    focus: tuple[int, int],
+) -> dict[str, Any]:
     model = decoder_of(name)
     symbols = model.vocabulary.symbols
 
@@ -135,7 +148,7 @@ def _store(scores: Tensor, output: Tensor, head: int) -> dict[str, list[float]]:
 
 
 def _short(numbers: Tensor) -> list[float]:
-    return round_all(numbers.tolist(), 4)
+    return round_all(numbers.tolist())
 
 
 def differences(step: Step, whole: Recomputed, at: int) -> dict[str, float]:

@@ -4,8 +4,8 @@
 import { softmaxWhere } from "../shared/attention.js";
 import { decimals } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
-import TOKENS from "../tokens/messages.json" with { type: "json" };
-import { attendedTo, quoted } from "../tokens/view.js";
+import { inShortPercent } from "../shared/percent.js";
+import { peakOf, quoted } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import { FREE, PADDING, REAL } from "./slots.js";
 import { largestDifference } from "./writing.js";
@@ -27,7 +27,7 @@ export function refusal(typed, unit, symbols, most) {
   const wrong = tokens.find((token) => !symbols.includes(token));
   if (!tokens.length) return TEXT.no_tokens;
   if (wrong !== undefined) return fill(TEXT.unknown_token, { token: wrong, known: symbols.join(" ") });
-  return tokens.length > most ? fill(TOKENS.too_many_tokens, { most, count: tokens.length }) : "";
+  return tokens.length > most ? fill(TEXT.too_many_tokens, { most, count: tokens.length }) : "";
 }
 
 /** The tokens of slots. @param {Slot[]} slots @param {boolean} isQuiz @returns {Token[]} */
@@ -103,15 +103,13 @@ export function describeNumbers(step) {
   return fill(TEXT.differences, Object.fromEntries(rounded));
 }
 
-/** @param {string} token @param {number} slot @param {string} percent */
-const inSlot = (token, slot, percent) => fill(TEXT.share, { token, slot, percent });
-
-/** Where the query of a step attends, and what is written. @param {SeenStep} step */
+/** Where the query of a step attends most, and what is written. @param {SeenStep} step */
 export function describeStep({ position, slots, own: { weights }, token }) {
   const names = { position, token: quoted(token) };
-  if (weights.every((weight) => weight === 0)) return fill(TEXT.attends_to_nothing, names);
-  const texts = slots.map(({ kind, token: text }) => (kind === FREE ? "·" : text));
-  return fill(TEXT.attends, { ...names, keys: attendedTo(weights, texts, inSlot) });
+  const slot = peakOf(weights);
+  if (slot < 0) return fill(TEXT.attends_to_nothing, names);
+  const key = slots[slot].kind === FREE ? TEXT.free : quoted(slots[slot].token);
+  return fill(TEXT.attends, { ...names, key, slot, percent: inShortPercent(weights[slot]) });
 }
 
 /** @param {string} bug */

@@ -157,14 +157,15 @@ export function writeCached(model, { text, first = [], count, settings, bug = ""
  */
 export function recompute(model, text, written, { window, sinks }) {
   const all = [...text, ...written.slice(0, -1)];
-  const { logits, heads } = follow(model, all, { window: window || Infinity, sinks });
+  const { stream, heads } = follow(model, all, { window: window || Infinity, sinks });
   return written.map((_, k) => {
     const at = text.length - 1 + k;
     /** @type {LayerStep["heads"][]} */
     const layers = heads.map((layer) =>
       layer.map(({ scores, weights, pooled }) => ({ scores: scores[at], weights: weights[at], output: pooled[at] })),
     );
-    return { layers, logits: logits[at], token: model.symbols[indexOfLargest(logits[at])] };
+    const logits = logitsAfter(model, stream[at]);
+    return { layers, logits, token: model.symbols[indexOfLargest(logits)] };
   });
 }
 

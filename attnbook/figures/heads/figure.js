@@ -81,7 +81,7 @@ function parts(model, repaint) {
   const grid = headGrid(sizes, actions.focus, actions.remove);
   const [added, numbers] = [addedBars(characters), addedTable(characters)];
   const count = make("p", { class: "answer", "aria-live": "polite" });
-  const fold = make("details", { class: "all-weights" }, make("summary", { text: TOKENS.show_all_weights }));
+  const fold = make("details", { class: "all-weights" }, make("summary", { text: TEXT.show_all_weights }));
   const view = tokenView({
     onQuery: actions.query,
     names: { source: TEXT.tokens },

@@ -3,7 +3,6 @@
 /** @import { Reading, Stored } from "./types" */
 import { maskedSoftmax } from "../shared/attention.js";
 import { fill } from "../shared/messages.js";
-import TOKENS from "../tokens/messages.json" with { type: "json" };
 import { attendedTo } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 
@@ -20,7 +19,7 @@ export function refusal(typed, characters) {
   const range = { first: characters[0], last: characters[characters.length - 1] };
   if (!tokens.length) return fill(TEXT.no_token_typed, range);
   if (wrong !== undefined) return fill(TEXT.unknown_token, { ...range, token: wrong });
-  if (tokens.length > MOST) return fill(TOKENS.too_many_tokens, { most: MOST, count: tokens.length });
+  if (tokens.length > MOST) return fill(TEXT.too_many_tokens, { most: MOST, count: tokens.length });
   return "";
 }
 

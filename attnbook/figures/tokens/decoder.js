@@ -100,10 +100,8 @@ export const indexOfLargest = (numbers) => numbers.indexOf(Math.max(...numbers))
 function attended(vectors, window, sinks) {
   const scores = vectors.map(({ query }, i) => vectors.slice(0, i + 1).map(({ key }) => scaledScore(query, key)));
   const values = vectors.map(({ value }) => value);
-  const weights = scores.map((row) => {
-    const isSeen = row.map((_, key) => key >= row.length - window || key < sinks);
-    return softmaxWhere(row, isSeen);
-  });
+  const isSeen = (/** @type {number[]} */ row) => row.map((_, key) => key < sinks || key >= row.length - window);
+  const weights = scores.map((row) => softmaxWhere(row, isSeen(row)));
   return { scores, weights, pooled: weights.map((row) => pool(row, values)) };
 }
 
@@ -139,10 +137,9 @@ export function follow(model, text, { removed = [], window = Infinity, sinks = 0
     );
     return heads;
   });
-  const logits = stream.map((x) => logitsAfter(model, x));
   return {
-    logits,
-    chances: logits.map((row) => maskedSoftmax(row)),
+    stream,
+    chances: stream.map((x) => chancesAfter(model, x)),
     heads: layers,
     added([layer, head], query) {
       const alone = new Array(num_hiddens).fill(0);

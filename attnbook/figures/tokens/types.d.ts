@@ -45,8 +45,8 @@ export interface Options {
 
 /** A decoder's reading of a text. */
 export interface TextReading {
-  /** After each symbol, the logit of each one to come next. */
-  logits: number[][];
+  /** What leaves the last layer. */
+  stream: number[][];
   /** After each symbol, the probability of each one to come next. */
   chances: number[][];
   /** By layer, then by head. */
@@ -109,8 +109,6 @@ export interface TokenOptions {
   grid?: Element[];
   /** Above what the figure says. */
   answer?: Element[];
-  /** Whether there is a map of all weights; by default there is. */
-  hasMap?: boolean;
   /** Around the map, which then is painted only while this is open. */
   fold?: { element: HTMLDetailsElement; paint: () => void };
   tables?: Element[];

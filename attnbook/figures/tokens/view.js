@@ -29,14 +29,13 @@ export function peakOf(weights) {
 /** A token that a sentence names. @param {string} token */
 export const quoted = (token) => fill(SHARED.quoted, { text: visible(token) });
 
-/** @param {string} token @param {number} position @param {string} percent */
-const atPosition = (token, position, percent) => fill(TOKENS.share, { token, position, percent });
-
-/** The keys with most weight, for a sentence. @param {number[]} weights @param {string[]} source @param {typeof atPosition} [nameKey] */
-export function attendedTo(weights, source, nameKey = atPosition) {
+/** The keys with most weight, for a sentence. @param {number[]} weights @param {string[]} source */
+export function attendedTo(weights, source) {
   const order = weights.map((_, key) => key).sort((a, b) => weights[b] - weights[a]);
   const named = order.slice(0, NAMED_KEYS).filter((key, i) => !i || weights[key] >= NAMED_FROM);
-  return joinWithAnd(named.map((key) => nameKey(quoted(source[key]), key, inShortPercent(weights[key]))));
+  const shareOf = (/** @type {number} */ key) =>
+    fill(TOKENS.share, { token: quoted(source[key]), position: key, percent: inShortPercent(weights[key]) });
+  return joinWithAnd(named.map(shareOf));
 }
 
 /** The chosen head. @param {Attention} now */
@@ -221,7 +220,7 @@ export function tokenView(options) {
   const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));
   const map = mapStage({ ...options, onQuery: choose });
   const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
-  const { fold, hasMap = true } = options;
+  const { fold } = options;
   fold?.element.append(map.element);
   const root = make(
     "div",
@@ -229,7 +228,7 @@ export function tokenView(options) {
     ...(steps ? [steps.element] : []),
     tokens.element,
     ...(options.grid ?? []),
-    ...(fold || !hasMap ? [] : [map.element]),
+    ...(fold ? [] : [map.element]),
     ...(options.answer ?? []),
     sentence.element,
     make("div", { class: "folds" }, ...(options.more ?? []), ...(fold ? [fold.element] : []), numbers),
@@ -240,7 +239,7 @@ export function tokenView(options) {
   };
   const pointer = pointing(root, say);
   const paintMap = () => {
-    if (!hasMap || (fold && !fold.element.open)) return;
+    if (fold && !fold.element.open) return;
     map.paint(now);
     fold?.paint();
     pointer.light();

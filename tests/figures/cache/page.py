@@ -36,10 +36,6 @@ READ = token_reading(
 )
 
 
-def make(**given: Any) -> CacheFigure:
-    return CacheFigure(**{"name": "copying", "text": TEXT, **given})
-
-
 def exact(python: CacheFigure, step: int) -> tuple[list[float], list[float]]:
     """Scores and weights of the head in focus at a step, with all digits."""
     model = decoder_of(python.name)
@@ -110,7 +106,7 @@ def _change(figure: Locator) -> dict[str, Any]:
 
 
 ROOM = Room(
-    make=make,  # type: ignore[arg-type]
+    make=CacheFigure,
     field=field,
     message=lambda figure: figure.locator(".token-status [role=status]"),
     disagreements=disagreements,
@@ -122,7 +118,7 @@ ROOM = Room(
     refused={
         "": "Type at least one token.",
         "abz": "The model does not know “z”. It knows: a b c d e f g h i j k l m n o p.",
-        "abcdefghijklmnopa": "The figure shows at most 16 tokens, but there are 17.",
+        "abcdefghijklmnopa": "Type at most 16 tokens, not 17.",
     },
     still=f"{TEXT}.",
     ink=".token:not([aria-pressed=true]) bdi",

@@ -121,7 +121,7 @@ def test_what_it_says():
     same, other = found["numbers"]
     assert same == "Here all numbers are equal, up to rounding."
     assert "weights 0.250" in other
-    assert found["step"].startswith("The query at position 3 attends to “a” in slot 0 (100 %)")
+    assert found["step"].startswith("The query at position 3 attends most to “a” in slot 0 (100 %)")
     start, once, twice, right, over, silent = found["quiz"]
     assert start.startswith("A bug is hidden.")
     assert once.startswith("Not “own key hidden”.")
@@ -132,7 +132,7 @@ def test_what_it_says():
     assert silent == ""
     assert found["refusals"][0] == "Type at least one token."
     assert "“z”" in found["refusals"][1]
-    assert "at most 2 tokens" in found["refusals"][2]
+    assert "at most 2 tokens, not 3" in found["refusals"][2]
 
 
 def test_python_stores_few_digits_of_numbers_that_are_close():

@@ -12,7 +12,6 @@ from attnbook.figures.tokens.packing import decoder_of
 from attnbook.figures.translator.packing import translator_of
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
-from tests.figures.cache.page import make as cache
 from tests.figures.story.page import make as story
 from tests.figures.writing.page import STORY
 
@@ -46,7 +45,7 @@ MAKERS = {
     "heads": lambda: without_cache(
         decoder_of, lambda: figures.HeadsFigure(text="abcabc", removed=[(0, 1)])
     ),
-    "cache": lambda: without_cache(decoder_of, cache),
+    "cache": lambda: without_cache(decoder_of, figures.CacheFigure),
     "story": lambda: without_cache(decoder_of, story),
     "translator": lambda: without_cache(
         translator_of, lambda: figures.TranslatorFigure("small", "9. März 1987", hidden=[3])

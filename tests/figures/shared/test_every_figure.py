@@ -18,7 +18,6 @@ from attnbook import figures
 from attnbook.figures.shared.base import Figure
 from attnbook.models.transformer.stories import make_stories
 from tests.figures.attention.cases import CASES, traits
-from tests.figures.cache.page import make as cache
 from tests.figures.heads.page import STEPS
 from tests.figures.online import cases as online
 from tests.figures.pooling.cases import CASES as POOLING
@@ -59,7 +58,7 @@ EXAMPLES = {
         frozenset({"query"}),
     ),
     "cache": Example(
-        cache,
+        figures.CacheFigure,
         {"text": "abcdabcd", "bug": "padding_visible", "chunk": 3, "padding": 2, "window": 6}
         | {"sinks": 1, "drafts": 1, "step": 2, "focus": [0, 1]},
         frozenset({"step", "focus"}),

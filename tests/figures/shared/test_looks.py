@@ -10,6 +10,7 @@ import pytest
 import attnbook
 from attnbook.costs.generation import LLAMA_3_70B
 from attnbook.figures import (
+    CacheFigure,
     CostFigure,
     HeadsFigure,
     MaskFigure,
@@ -23,7 +24,6 @@ from attnbook.masking.interop import MaskRules
 from tests.figures.attention.cases import CASES
 from tests.figures.attention.drag_handles import moved_figure
 from tests.figures.cache.page import FIRST, SECOND
-from tests.figures.cache.page import make as cache
 from tests.figures.online.cases import figure_of
 from tests.figures.pooling.cases import CASES as POOLING
 from tests.figures.position.cases import CASES as POSITION
@@ -54,8 +54,10 @@ FIGURES: dict[str, list[Callable[[], Figure]]] = {
         lambda: moved_figure(SCORED, "scores", **QUERIES),
     ],
     "cache": [
-        lambda: cache(bug="rejected_drafts_stay", settings={"drafts": 3, "padding": 2}, step=4),
-        lambda: cache(name="story", text=SECOND, first=FIRST, bug=STAYS, step=4),
+        lambda: CacheFigure(
+            bug="rejected_drafts_stay", settings={"drafts": 3, "padding": 2}, step=4
+        ),
+        lambda: CacheFigure(name="story", text=SECOND, first=FIRST, bug=STAYS, step=4),
     ],
     "cost": [
         lambda: CostFigure(LLAMA_3_70B, length=131_072, batch=256, bytes_each=4),

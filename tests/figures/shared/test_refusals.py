@@ -14,6 +14,7 @@ from attnbook import DotProductAttention, dot_score
 from attnbook.costs.generation import GPT_OSS_20B
 from attnbook.figures import (
     AttentionFigure,
+    CacheFigure,
     CostFigure,
     HeadsFigure,
     MaskFigure,
@@ -26,7 +27,6 @@ from attnbook.figures import (
 from attnbook.masking.interop import MaskRules
 from tests.figures.attention.cases import traits
 from tests.figures.attention.drag_handles import KEYS, moved_figure
-from tests.figures.cache.page import make as cache
 from tests.figures.heads.page import STEPS
 from tests.figures.online.cases import figure_of
 from tests.figures.pooling.cases import column, few
@@ -124,14 +124,18 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
         {"movable": "scores", "written": "scores-by-hand"},
         "movable must be '' where something is written, got 'scores'",
     ),
-    (cache, {"name": "no"}, "name must be one of copying"),
-    (cache, {"text": "gz"}, "text must hold characters"),
-    (cache, {"text": "a" * 17}, f"{MOST} 16 of characters, got 17; show a part of it"),
-    (cache, {"bug": "slow"}, "bug must be empty or one of positions restart, "),
-    (cache, {"bug": "keys_not_rotated"}, "bug must be empty or one of positions restart, "),
-    (cache, {"settings": {"window": 17}}, "window must lie in [0, 16], got 17"),
-    (cache, {"settings": {"chunk": 1.5}}, "chunk must be a whole number, got 1.5"),
-    (cache, {"focus": (2, 0)}, "focus must be a layer in [0, 2) and a head in [0, 2), got [2, 0]"),
+    (CacheFigure, {"name": "no"}, "name must be one of copying"),
+    (CacheFigure, {"text": "gz"}, "text must hold characters"),
+    (CacheFigure, {"text": "a" * 17}, f"{MOST} 16 of characters, got 17; show a part of it"),
+    (CacheFigure, {"bug": "slow"}, "bug must be empty or one of positions_restart, "),
+    (CacheFigure, {"bug": "keys_not_rotated"}, "bug must be empty or one of positions_restart, "),
+    (CacheFigure, {"settings": {"window": 17}}, "window must lie in [0, 16], got 17"),
+    (CacheFigure, {"settings": {"chunk": 1.5}}, "chunk must be a whole number, got 1.5"),
+    (
+        CacheFigure,
+        {"focus": (2, 0)},
+        "focus must be a layer in [0, 2) and a head in [0, 2), got [2, 0]",
+    ),
     (CostFigure, {"model": GPT_OSS_20B}, "model must have no window and no experts, got ModelSi"),
     (CostFigure, {"length": 8}, "length must lie in [16, 131072], got 8"),
     (HeadsFigure, {"name": "no"}, "name must be one of copying"),

@@ -8,7 +8,7 @@ import json
 import pytest
 from sphinx.errors import ExtensionError
 
-from attnbook.figures import HeadsFigure, TranslatorFigure
+from attnbook.figures import CacheFigure, HeadsFigure, TranslatorFigure
 from attnbook.figures.tokens import packing as heads
 from attnbook.figures.translator import packing as translator
 from attnbook.models.transformer.config import DecoderConfig
@@ -17,13 +17,12 @@ from attnbook.models.translator.config import Config
 from attnbook.models.translator.model import Translator
 from attnbook.models.vocabulary import Vocabulary
 from tests.figures.attention.cases import traits
-from tests.figures.cache.page import make as cache
 from tests.figures.story.page import make as story
 from tools import BUDGETS
 from tools.site.figures.lazy_scripts import packers, registration, write_models
 
 MOST = BUDGETS["kilobytes"]
-each_kind = pytest.mark.parametrize("kind", [HeadsFigure, TranslatorFigure, cache, story])
+each_kind = pytest.mark.parametrize("kind", [HeadsFigure, TranslatorFigure, CacheFigure, story])
 
 
 def packed_size(text):
