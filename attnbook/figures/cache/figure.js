@@ -15,6 +15,7 @@ import { drawTyped, tokenField } from "../tokens/typed.js";
 import { quoted, tokenView } from "../tokens/view.js";
 import TEXT from "./messages.json" with { type: "json" };
 import {
+  describeNeeds,
   describeNumbers,
   describeQuiz,
   describeStep,
@@ -46,6 +47,7 @@ export function stepsOf(model, task, [layer, head]) {
   const again = recompute(model, task.text, written, task.settings);
   return {
     steps: steps.map((step, k) => ({
+      query: step.query,
       position: step.position,
       slots: step.slots,
       token: step.token,
@@ -55,7 +57,15 @@ export function stepsOf(model, task, [layer, head]) {
       differences: differencesOf(step, again[k]),
     })),
     firstAnswer: firstAnswer.join(" "),
+    withoutBug: task.bug ? otherText(model, task, written) : "",
   };
+}
+
+/** What a right cache writes, if that is something else. @param {Snapshot} model @param {Task} task @param {string[]} written */
+function otherText(model, task, written) {
+  const right = writeCached(model, { ...task, bug: "" }).steps.map(({ token }) => token);
+  const space = [...written, ...right].some(({ length }) => length > 1) ? " " : "";
+  return String(right) === String(written) ? "" : right.join(space);
 }
 
 /** @param {Model<Traits>} model @returns {Settings} */
@@ -71,15 +81,11 @@ const settingsOf = (model) => ({
 function bugMenu(model, before) {
   const set = setterOf(model);
   const offered = model.get("offered");
-  /** Settings with which a bug shows: those that the reader has set stay. @param {string} bug */
-  const showing = (bug) => {
-    const needed = Object.entries(model.get("shows")[bug] ?? {});
-    return Object.fromEntries(needed.filter(([name]) => !model.get(/** @type {keyof Settings} */ (name))));
-  };
+  const showing = (/** @type {string} */ bug) => model.get("shows")[bug] ?? {};
   const names = Object.fromEntries(offered.map((bug) => [bug, labelOf(bug)]));
   const select = selectBox(null, { "": TEXT.no_bug, ...names }, (bug) => {
     if (model.get("hidden")) return;
-    set({ bug, guesses: [], ...showing(bug) });
+    set({ bug, guesses: [], ...NONE, ...showing(bug) });
   });
   const label = make("span", { text: TEXT.bug });
   const guess = button(TEXT.guess, () => {
@@ -103,7 +109,8 @@ function bugMenu(model, before) {
     if (!isHidden) select.value = bug;
     guess.hidden = !isHidden;
     hide.hidden = isHidden || offered.length < GUESSES;
-    const text = describeQuiz(bug, isHidden, model.get("guesses"), GUESSES);
+    const text =
+      describeQuiz(bug, isHidden, model.get("guesses"), GUESSES) || (isHidden ? "" : describeNeeds(showing(bug)));
     put(verdict, { code: text });
     verdict.hidden = !text;
   };
@@ -144,10 +151,7 @@ function pairChoice(model) {
   const set = setterOf(model);
   const pairs = model.get("pairs");
   const names = Object.fromEntries(
-    pairs.map(([, text], i) => [
-      String(i),
-      fill(TEXT.pair_name, { number: i + 1, question: text.split(" . ").pop() ?? "" }),
-    ]),
+    pairs.map(([, text], i) => [String(i), fill(TEXT.pair_name, { number: i + 1, who: text.split(" ").at(-2) ?? "" })]),
   );
   const select = selectBox(null, names, (i) => set({ first: pairs[Number(i)][0], text: pairs[Number(i)][1] }));
   const line = make("p", { class: "first-user" });
@@ -162,10 +166,14 @@ function pairChoice(model) {
   return { choices: pairs.length > 1 ? [choice] : [], line, paint };
 }
 
-/** Recomputed scores and weights, and outputs from the cache next to recomputed ones. */
+/** Scores, weights and outputs from the cache, next to recomputed ones. */
 function comparison() {
   const captions = [make("caption"), make("caption")];
-  const slots = titledTable(captions[0], ["", SHARED.table_score, SHARED.table_weight], []);
+  const slots = titledTable(
+    captions[0],
+    ["", SHARED.table_score, SHARED.table_weight, TEXT.score_recomputed, TEXT.weight_recomputed],
+    [],
+  );
   const outputs = titledTable(captions[1], ["", TEXT.cached, TEXT.recomputed], []);
   /** @param {SeenStep} step @param {HeadAt} headAt @param {number} number @param {string[]} text and all that was written */
   const paint = (step, headAt, number, text) => {
@@ -175,16 +183,20 @@ function comparison() {
     put(captions[1], { text: fill(TEXT.table_outputs, names) });
     const orders = step.slots.map(orderOf);
     const rows = slotTokens(step.slots, true).map(({ name = "" }, at) => {
-      const row = tableRow(2);
-      const [score, weight] = [step.again.scores, step.again.weights].map((numbers) => numbers[orders[at]]);
-      row.set(name, [score ?? "", weight ?? ""]);
+      const row = tableRow(4);
+      const { own, again } = step;
+      const numbers = [own.scores[at], own.weights[at], again.scores[orders[at]], again.weights[orders[at]]];
+      row.set(
+        name,
+        numbers.map((number) => number ?? ""),
+      );
       return row.element;
     });
     const missing = step.again.scores.flatMap((score, order) => {
       if (orders.includes(order) || !step.again.weights[order]) return [];
-      const row = tableRow(2);
+      const row = tableRow(4);
       const names_ = { token: quoted(text[order]), position: order };
-      row.set(fill(TEXT.not_stored, names_), [score, step.again.weights[order]]);
+      row.set(fill(TEXT.not_stored, names_), ["", "", score, step.again.weights[order]]);
       return [row.element];
     });
     slots.tBodies[0].replaceChildren(...rows, ...missing);
@@ -222,24 +234,26 @@ function parts(model, repaint) {
     onQuery: (step) => set({ step }),
     names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
     most: unit === "words" ? [12, 6] : [20, 12],
-    legend: TOKENS.legend,
-    note: TEXT.legend,
+    legend: TEXT.legend,
+    note: TEXT.note,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, tokens, numbers)],
     fold: { element: fold, paint: () => {} },
     tables: tables.elements,
     more,
   });
+  view.element.querySelector(".data-tables table")?.remove(); // ours has its numbers, and the recomputed ones
   fold.remove(); // no map of all weights: a slot may hold another token at another step
   view.element.classList.add(unit);
   /** @param {Seen} seen */
-  const paint = ({ steps, text, firstAnswer }) => {
+  const paint = (seen) => {
+    const { steps, text, firstAnswer } = seen;
     const query = Math.min(model.get("step"), steps.length - 1);
     const step = steps[query];
     const headAt = model.get("focus");
     for (const control of controls) control.paint();
     pair.paint(firstAnswer);
-    put(tokens, { text: `${describeTokens(steps)} ` });
-    put(numbers, { text: describeNumbers(step) });
+    put(tokens, { text: `${describeTokens(seen)} ` });
+    put(numbers, { text: describeNumbers(step, query) });
     tables.paint(step, headAt, query, [...tokensIn(text, unit), ...steps.map(({ token }) => token)]);
     view.paint({
       source: slotTokens(step.slots, model.get("hidden")),

@@ -109,17 +109,20 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
     prompt, before = encode(model, text), encode(model, first) if first else None
     first_answer = [] if before is None else written(write(model, before, count)[1])
     tokens, steps = write(model, prompt, count, settings, bug, before)
+    answer, right = written(steps), written(write(model, prompt, count, settings, "", before)[1])
     whole = Recomputed(model, torch.cat([prompt, tokens], dim=1), settings)
     return {
         "text": text,
         "first": first,
         "first_answer": " ".join(first_answer),
+        "without_bug": "" if right == answer else model.vocabulary.join(right),
         "bug": bug,
         "focus": [*focus],
         **settings._asdict(),
         "symbols": symbols,
         "steps": [
             {
+                "query": step.query,
                 "position": step.position,
                 "slots": [
                     [slot.kind, slot.position, slot.order, slot.token, int(slot.is_stale)]
@@ -137,7 +140,7 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
                 "differences": differences(step, whole, at),
             }
             for at, (step, token) in enumerate(
-                zip(steps, written(steps), strict=False), prompt.shape[1] - 1
+                zip(steps, answer, strict=False), prompt.shape[1] - 1
             )
         ],
     }

@@ -50,6 +50,8 @@ export interface LayerStep {
 
 /** What a model computed from a cache for the last token of a step. */
 export interface CacheStep {
+  /** The last token, and its position. */
+  query: string;
   position: number;
   slots: Slot[];
   layers: LayerStep[];
@@ -79,6 +81,8 @@ export type Differences = Record<"scores" | "weights" | "outputs" | "logits", nu
 
 /** A step next to recomputing it, with the numbers of one head. */
 export interface SeenStep {
+  /** The token that attends, and its position. */
+  query: string;
   position: number;
   slots: Slot[];
   token: string;
@@ -93,6 +97,8 @@ export interface SeenStep {
 export interface Seen {
   text: string;
   firstAnswer: string;
+  /** What a right cache writes, if that is something else. */
+  withoutBug: string;
   steps: SeenStep[];
 }
 
@@ -101,6 +107,7 @@ export interface Stored extends Settings {
   text: string;
   first: string;
   first_answer: string;
+  without_bug: string;
   bug: string;
   focus: HeadAt;
   symbols: string[];

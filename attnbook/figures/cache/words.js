@@ -1,8 +1,8 @@
 // The cache figure's sentences about what was written: pure functions.
 /** @import { Token } from "../tokens/types" */
-/** @import { CacheStep, Recomputed, Seen, SeenStep, Slot, Stored } from "./types" */
+/** @import { CacheStep, Recomputed, Seen, SeenStep, Settings, Slot, Stored } from "./types" */
 import { softmaxWhere } from "../shared/attention.js";
-import { decimals } from "../shared/controls.js";
+import { decimals, joinWithAnd } from "../shared/controls.js";
 import { fill } from "../shared/messages.js";
 import { inShortPercent } from "../shared/percent.js";
 import { peakOf, quoted } from "../tokens/view.js";
@@ -85,27 +85,29 @@ export function differencesOf({ slots, layers, logits }, again) {
 /** Whether all numbers of a step are those of recomputing. @param {SeenStep} step */
 const isSame = ({ differences }) => Object.values(differences).every((number) => number < ROUNDING);
 
-/** Which tokens differ, and where a number does first. @param {SeenStep[]} steps */
-export function describeTokens(steps) {
+/** Which tokens differ, and where a number does first. @param {Pick<Seen, "steps" | "withoutBug">} seen */
+export function describeTokens({ steps, withoutBug }) {
   const [different, count] = [steps.filter(isOther).length, steps.length];
   const tokens = different ? fill(TEXT.other_tokens, { different, count }) : fill(TEXT.same_tokens, { count });
   const step = steps.findIndex((each) => !isSame(each));
-  return step < 0 ? tokens : `${tokens} ${fill(TEXT.first_difference, { step })}`;
+  const texts = [step < 0 ? "" : fill(TEXT.first_difference, { step })];
+  if (withoutBug) texts.push(fill(TEXT.without_bug, { text: withoutBug }));
+  return [tokens, ...texts].filter(Boolean).join(" ");
 }
 
-/** How the numbers of a step differ. @param {SeenStep} step */
-export function describeNumbers(step) {
-  if (isSame(step)) return TEXT.same_numbers;
+/** How the numbers of a step differ. @param {SeenStep} step @param {number} number of the step */
+export function describeNumbers(step, number) {
+  if (isSame(step)) return fill(TEXT.same_numbers, { step: number });
   const rounded = Object.entries(step.differences).map(([name, number]) => [
     name,
     number < ROUNDING ? "0" : decimals(number),
   ]);
-  return fill(TEXT.differences, Object.fromEntries(rounded));
+  return fill(TEXT.differences, { step: number, ...Object.fromEntries(rounded) });
 }
 
 /** Where the query of a step attends most, and what is written. @param {SeenStep} step */
-export function describeStep({ position, slots, own: { weights }, token }) {
-  const names = { position, token: quoted(token) };
+export function describeStep({ query, position, slots, own: { weights }, token }) {
+  const names = { query, position, token: quoted(token) };
   const slot = peakOf(weights);
   if (slot < 0) return fill(TEXT.attends_to_nothing, names);
   const key = slots[slot].kind === FREE ? TEXT.free : quoted(slots[slot].token);
@@ -117,6 +119,12 @@ export const labelOf = (bug) => TEXT.bugs[/** @type {keyof typeof TEXT.bugs} */ 
 
 /** @param {string} bug */
 const signOf = (bug) => TEXT.tells[/** @type {keyof typeof TEXT.tells} */ (bug)];
+
+/** What a chosen bug needs. @param {Partial<Settings>} shows */
+export function describeNeeds(shows) {
+  const settings = Object.entries(shows).map(([name, value]) => fill(TEXT.setting, { name, value }));
+  return settings.length ? fill(TEXT.needs, { settings: joinWithAnd(settings) }) : "";
+}
 
 /** What the mode "Which bug is it?" says. @param {string} bug @param {boolean} isHidden @param {string[]} guesses @param {number} most */
 export function describeQuiz(bug, isHidden, guesses, most) {
@@ -134,6 +142,7 @@ export function seenOf(shown) {
   return {
     text: shown.text,
     firstAnswer: shown.first_answer,
+    withoutBug: shown.without_bug,
     steps: shown.steps.map(({ slots, visible, own, again, ...step }) => ({
       ...step,
       slots: slots.map(([kind, position, order, token, isStale]) => ({

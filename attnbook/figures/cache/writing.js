@@ -101,6 +101,7 @@ function writerOf(model, count, settings, bug) {
     const held = [...slots.all];
     clear(endStep(slots, taken, kind, isDraft));
     return {
+      query: tokens[tokens.length - 1],
       position: positions[positions.length - 1],
       slots: held,
       layers,

@@ -32,7 +32,8 @@ class Step(NamedTuple):
     """What a model computed for the last token of a step.
 
     Args:
-        position: of this token, the query.
+        query: this token, of the first text.
+        position: of it.
         slots: what the cache held then.
         logits: `(batch, num_symbols)`.
         scores, weights: `(num_layers, batch, num_heads, num_slots)`.
@@ -40,6 +41,7 @@ class Step(NamedTuple):
         visible: `(num_layers, num_slots)`.
     """
 
+    query: str
     position: int
     slots: list[Slot]
     logits: Tensor
@@ -110,7 +112,7 @@ class Writer:
         slots = [*self.slots.all]
         self._clear(self.slots.end_step(new, kind, is_draft=is_draft))
         by_kind = [torch.stack(part) for part in zip(*found, strict=True)]
-        return Step(positions[-1], slots, logits, *by_kind)
+        return Step(names[-1], positions[-1], slots, logits, *by_kind)
 
     def _are(self, slots: Sequence[int]) -> Tensor:
         return torch.tensor([at in slots for at in range(len(self.slots.all))])

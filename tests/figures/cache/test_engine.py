@@ -31,15 +31,17 @@ return right.reduce((sum, count) => sum + count, 0) / (prompt * texts.length);
 """
 SENTENCES = """
 const step = (token, expected, numbers) => ({
-    token, expected, position: 3, slots: [
+    token, expected, query: "q", position: 3, slots: [
         { kind: "real", token: "a", position: 3, order: 0 }, { kind: "free" }],
     own: { weights: [1, 0] }, differences: { scores: 0, weights: numbers, outputs: 0, logits: 0 },
 });
 const quiz = (...given) => figure.describeQuiz("past_ignored", ...given, 3);
 return {
-    tokens: figure.describeTokens([step("a", "a", 0), step("b", "c", 0.5)]),
-    same: figure.describeTokens([step("a", "a", 0), step("b", "b", 0)]),
-    numbers: [1e-9, 0.25].map((size) => figure.describeNumbers(step("a", "a", size))),
+    tokens: figure.describeTokens({
+        steps: [step("a", "a", 0), step("b", "c", 0.5)], withoutBug: "ac" }),
+    same: figure.describeTokens({ steps: [step("a", "a", 0), step("b", "b", 0)] }),
+    numbers: [1e-9, 0.25].map((size) => figure.describeNumbers(step("a", "a", size), 5)),
+    needs: [{}, { chunk: 4, window: 8 }].map((shows) => figure.describeNeeds(shows)),
     step: figure.describeStep(step("a", "a")),
     quiz: [quiz(true, []), quiz(true, ["own_key_hidden"]), quiz(true, ["own_key_hidden", "x"]),
         quiz(false, ["past_ignored"]), quiz(false, ["a", "b", "c"]), quiz(false, [])],
@@ -83,6 +85,7 @@ def test_each_bug_and_setting_gives_the_numbers_of_python(name):
         joined = vocabulary.join(text)
         expected = compute_stored(name, joined, count, settings, bug, first, focus)
         assert found["firstAnswer"] == expected["first_answer"]
+        assert found["withoutBug"] == expected["without_bug"]
         for step, stored in zip(found["steps"], expected["steps"], strict=True):
             what = (bug, settings)
             slots = [
@@ -91,7 +94,7 @@ def test_each_bug_and_setting_gives_the_numbers_of_python(name):
                 for slot in step["slots"]
             ]  # fmt: skip
             assert slots == stored["slots"], what
-            for key in ("position", "token", "expected"):
+            for key in ("query", "position", "token", "expected"):
                 assert step[key] == stored[key], what
             for part in ("own", "again"):
                 for key in ("scores", "output"):
@@ -115,13 +118,18 @@ def test_the_shares_of_right_tokens_that_the_chapter_prints_are_those_of_the_pag
 def test_what_it_says():
     found = ask_module(CacheFigure, SENTENCES)
     assert found["tokens"] == (
-        "1 of 2 tokens differ from the recomputed ones. Numbers first differ at step 1."
+        "Tokens that differ from recomputing: 1 of 2. Numbers first differ at step 1. "
+        "Without the bug: ac."
     )
     assert found["same"] == "All 2 tokens are as recomputed."
     same, other = found["numbers"]
-    assert same == "Here all numbers are equal, up to rounding."
+    assert same == "At step 5 all numbers are equal, up to rounding."
     assert "weights 0.250" in other
-    assert found["step"].startswith("The query at position 3 attends most to “a” in slot 0 (100 %)")
+    assert found["step"].startswith(
+        "The query “q” at position 3 attends most to “a” in slot 0 (100 %)"
+    )
+    assert found["needs"][0] == ""
+    assert found["needs"][1].endswith("now set: `chunk` 4 and `window` 8.")
     start, once, twice, right, over, silent = found["quiz"]
     assert start.startswith("A bug is hidden.")
     assert once.startswith("Not “own key hidden”.")

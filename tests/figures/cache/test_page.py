@@ -26,8 +26,12 @@ def test_each_bug_of_the_menu_shows_with_the_settings_that_it_needs(show):
         menu(figure).select_option(bug)
         python.bug = bug
         for name, value in BUGS[bug].shows._asdict().items():
-            if value and not getattr(python, name):  # what is set stays
-                setattr(python, name, value)
+            setattr(python, name, value)
+        needs = figure.locator(".quiz")
+        for name, value in BUGS[bug].shows._asdict().items():
+            if value:
+                expect(needs).to_contain_text(f"{name} {value}")
+        assert needs.is_visible() == any(BUGS[bug].shows)
         assert disagreements(figure, python) == [], bug
         expect(figure.locator(".answer")).to_contain_text("Numbers first differ at step")
 
