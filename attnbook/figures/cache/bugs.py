@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 
-class Settings(NamedTuple):
+@dataclass(frozen=True)
+class Settings:
     """How a text is read and written.
 
     Args:
@@ -26,6 +28,10 @@ class Settings(NamedTuple):
     window: int = 0
     sinks: int = 0
     drafts: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """The settings by their names."""
+        return asdict(self)
 
 
 class CacheBug(NamedTuple):

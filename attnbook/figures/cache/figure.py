@@ -128,13 +128,13 @@ class CacheFigure(TokenFigure):
         unit, sizes = decoder_of(name).vocabulary.kind, decoder_of(name).config
         offered = offered_bugs(name, first)
         chosen = Settings(**({} if settings is None else settings))
-        for trait, value in chosen._asdict().items():
+        for trait, value in chosen.as_dict().items():
             _check_setting(trait, value)
         for each in (text, *([first] if first else [])):
             _check_text(name, each)
         _check_bug(bug, offered)
         _check_focus(name, focus)
-        shows = {each: BUGS[each].shows._asdict() for each in offered}
+        shows = {each: BUGS[each].shows.as_dict() for each in offered}
         super().__init__(
             kind="cache",
             name=name,
@@ -148,7 +148,7 @@ class CacheFigure(TokenFigure):
             shows={each: {k: v for k, v in how.items() if v} for each, how in shows.items()},
             examples=[*examples],
             pairs=[[*pair] for pair in pairs],
-            **chosen._asdict(),
+            **chosen.as_dict(),
             step=step,
             focus=[*focus],
             sizes=[sizes.num_layers, sizes.num_heads],

@@ -118,7 +118,7 @@ def _compute(  # noqa: PLR0913, PLR0917 - as above
         "without_bug": "" if right == answer else model.vocabulary.join(right),
         "bug": bug,
         "focus": [*focus],
-        **settings._asdict(),
+        **settings.as_dict(),
         "symbols": symbols,
         "steps": [
             {

@@ -77,7 +77,7 @@ def test_each_bug_and_setting_gives_the_numbers_of_python(name):
     given = [*cases(name)]
     tasks = [
         [{"text": text, "first": first.split(), "count": count, "bug": bug,
-          "settings": settings._asdict()}, focus]
+          "settings": settings.as_dict()}, focus]
         for text, first, settings, bug, focus in given
     ]  # fmt: skip
     answers = ask_module(CacheFigure, STEPS, packed=pack_model(name), tasks=tasks)
@@ -109,7 +109,7 @@ def test_each_bug_and_setting_gives_the_numbers_of_python(name):
 def test_the_shares_of_right_tokens_that_the_chapter_prints_are_those_of_the_page(bug):
     sequences = make_sequences(200)
     settings = BUGS[bug].shows if bug else Settings()
-    task = {"bug": bug, "settings": settings._asdict()}
+    task = {"bug": bug, "settings": settings.as_dict()}
     given = {"texts": [[*text] for text in sequences], "task": task, "prompt": PROMPT}
     found = ask_module(CacheFigure, SHARE, packed=pack_model("copying"), **given)
     assert found == pytest.approx(share_right(sequences, bug), abs=1e-12)

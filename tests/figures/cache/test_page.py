@@ -25,13 +25,13 @@ def test_each_bug_of_the_menu_shows_with_the_settings_that_it_needs(show):
     for bug in offered_bugs("copying"):
         menu(figure).select_option(bug)
         python.bug = bug
-        for name, value in BUGS[bug].shows._asdict().items():
+        for name, value in BUGS[bug].shows.as_dict().items():
             setattr(python, name, value)
         needs = figure.locator(".quiz")
-        for name, value in BUGS[bug].shows._asdict().items():
+        for name, value in BUGS[bug].shows.as_dict().items():
             if value:
                 expect(needs).to_contain_text(f"{name} {value}")
-        assert needs.is_visible() == any(BUGS[bug].shows)
+        assert needs.is_visible() == any(BUGS[bug].shows.as_dict().values())
         assert disagreements(figure, python) == [], bug
         expect(figure.locator(".answer")).to_contain_text("Numbers first differ at step")
 
