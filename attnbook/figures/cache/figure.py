@@ -32,7 +32,7 @@ def offered_bugs(name: str, first: str = "") -> list[str]:
     Example:
         >>> from attnbook.figures.cache.figure import offered_bugs
         >>> offered_bugs("story", "anna goes to the park .")
-        ["another_user_tokens_stay"]
+        ['another_user_tokens_stay']
     """
     positions = decoder_of(name).config.positions
     fitting = [bug for bug, about in BUGS.items() if about.positions in {"", positions}]
