@@ -97,3 +97,9 @@ def test_cells_are_short_and_a_cell_without_result_is_followed_by_one_with_it():
         for cell in CELLS
     )
     assert re.fullmatch("(Q(R|RR|NR))+", kinds)
+
+
+def test_the_chapter_on_caches_shows_the_test_that_the_recipe_has():
+    [recipe] = [cell.source for cell in CODE if "def check_cache" in cell.source]
+    chapter = read(ROOT / "chapters" / "writing-with-a-cache.ipynb")
+    assert recipe in [cell.source for cell in chapter.cells]

@@ -33,6 +33,7 @@ SHOWN = [
     "position",
     "scoring-functions",
     "what-attention-costs",
+    "writing-with-a-cache",
 ]
 PYTHON, MODEL = "attention-from-nothing", "heads-that-copy"
 
