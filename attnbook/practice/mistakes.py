@@ -28,6 +28,7 @@ ATTENTION = (score, weighing, hiding, masking, pooling)
 
 # What changes nothing where there are no heads, and where all queries see the same.
 OF_HEADS = ("softmax over the heads", "scaled by the whole width")
+OF_EMPTY_ROWS = ("empty rows uniform", "empty rows nan", "nan cleared too late")
 OF_ROWS = ("mask transposed", "the first query's row for all")
 
 # Scores

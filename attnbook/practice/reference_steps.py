@@ -24,6 +24,11 @@ def visible_keys(valid_lens: Tensor | None, scores: Tensor) -> Tensor:
     return positions < valid_lens[:, None, None]
 
 
+def slot_numbers(positions: Tensor, _valid: Tensor | None = None) -> Tensor:
+    """The number of each slot of a cache, where its position belongs."""
+    return torch.arange(positions.shape[1]).expand_as(positions)
+
+
 def lowered(scores: Tensor, visible: Tensor) -> Tensor:
     """Fill hidden scores with the lowest number."""
     return scores.masked_fill(~visible, torch.finfo(scores.dtype).min)

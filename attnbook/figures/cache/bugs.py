@@ -40,7 +40,6 @@ class CacheBug(NamedTuple):
     Args:
         origin: where it was found in real code.
         shows: settings with which the outputs of the bug differ from right ones.
-        positions: the kind of positions that a model must have, or none.
 
     Example:
         >>> from attnbook.figures.cache.bugs import BUGS
@@ -50,7 +49,6 @@ class CacheBug(NamedTuple):
 
     origin: str
     shows: Settings = Settings()
-    positions: str = ""
 
 
 STAYS = "another_user_tokens_stay"
@@ -75,7 +73,5 @@ BUGS: dict[str, CacheBug] = {
     "slot_as_position": CacheBug("mlx-vlm#1715", Settings(window=8)),
     "rejected_drafts_stay": CacheBug("mlx-lm#1109", Settings(drafts=2)),
     "rewound_too_far": CacheBug("mlx-lm#1109", Settings(drafts=2)),
-    "keys_rotated_again": CacheBug("gemma#392", positions="rotary"),
-    "keys_not_rotated": CacheBug("", positions="rotary"),
     STAYS: CacheBug("vllm-mlx#385"),
 }

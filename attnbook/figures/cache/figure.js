@@ -33,9 +33,8 @@ import {
 import { recompute, writeCached } from "./writing.js";
 
 const GUESSES = 3;
-const MOST_VALUES = { chunk: 8, padding: 4, window: 16, sinks: 4, drafts: 3 };
 const NONE = { chunk: 0, padding: 0, window: 0, sinks: 0, drafts: 0 };
-const NAMES = /** @type {(keyof Settings)[]} */ (Object.keys(MOST_VALUES));
+const NAMES = /** @type {(keyof Settings)[]} */ (Object.keys(NONE));
 
 /**
  * A text continued from a cache, with the numbers of one head, next to recomputing.
@@ -64,7 +63,7 @@ export function stepsOf(model, task, [layer, head]) {
 /** What a right cache writes, if that is something else. @param {Snapshot} model @param {Task} task @param {string[]} written */
 function otherText(model, task, written) {
   const right = writeCached(model, { ...task, bug: "" }).steps.map(({ token }) => token);
-  const space = [...written, ...right].some(({ length }) => length > 1) ? " " : "";
+  const space = model.symbols.some(({ length }) => length > 1) ? " " : "";
   return String(right) === String(written) ? "" : right.join(space);
 }
 
@@ -121,7 +120,7 @@ function bugMenu(model, before) {
 function settingSliders(model) {
   const set = setterOf(model);
   return NAMES.map((name) => {
-    const range = { min: 0, max: MOST_VALUES[name], step: 1 };
+    const range = { min: 0, max: model.get("ranges")[name], step: 1 };
     const control = slider(name, range, (value) => set({ [name]: value }));
     const element = make("div", { class: "control-row" }, control.label, control.input);
     const paint = () => {
@@ -229,7 +228,6 @@ function parts(model, repaint) {
   const { first, more } = arrangeControls(model.get("action"), controls, [TEXT.bug]);
   const [tokens, numbers] = [make("span", { class: "verdict" }), make("span")];
   const tables = comparison();
-  const fold = make("details");
   const view = tokenView({
     onQuery: (step) => set({ step }),
     names: { source: TEXT.slots, target: TEXT.written, above: TEXT.recomputed },
@@ -237,12 +235,10 @@ function parts(model, repaint) {
     legend: TEXT.legend,
     note: TEXT.note,
     answer: [make("p", { class: "answer", "aria-live": "polite" }, tokens, numbers)],
-    fold: { element: fold, paint: () => {} },
-    tables: tables.elements,
+    fold: { element: make("details"), paint: () => {} }, // no map: a slot may hold another token at another step
+    numbers: tables.elements,
     more,
   });
-  view.element.querySelector(".data-tables table")?.remove(); // ours has its numbers, and the recomputed ones
-  fold.remove(); // no map of all weights: a slot may hold another token at another step
   view.element.classList.add(unit);
   /** @param {Seen} seen */
   const paint = (seen) => {

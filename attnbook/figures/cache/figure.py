@@ -22,23 +22,6 @@ COUNTS = {"characters": 12, "words": 6}  # tokens that are written
 RANGES = {"chunk": 8, "padding": 4, "window": 16, "sinks": 4, "drafts": 3}  # from 0
 
 
-def offered_bugs(name: str, first: str = "") -> list[str]:
-    """The bugs that can show with a model, and with a text of another user or without.
-
-    Args:
-        name: a decoder of `attnbook.models.transformer.checkpoints`.
-        first: the other user's text; "" for none.
-
-    Example:
-        >>> from attnbook.figures.cache.figure import offered_bugs
-        >>> offered_bugs("story", "anna goes to the park .")
-        ['another_user_tokens_stay']
-    """
-    positions = decoder_of(name).config.positions
-    fitting = [bug for bug, about in BUGS.items() if about.positions in {"", positions}]
-    return [bug for bug in fitting if (bug == STAYS) == bool(first)]
-
-
 def label_of(bug: str) -> str:
     """A bug's name as the menu has it.
 
@@ -106,6 +89,7 @@ class CacheFigure(TokenFigure):
     window = traitlets.Int(0).tag(sync=True)
     sinks = traitlets.Int(0).tag(sync=True)
     drafts = traitlets.Int(0).tag(sync=True)
+    ranges: Any = traitlets.Dict(RANGES).tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
     focus: traitlets.List[int] = traitlets.List().tag(sync=True)
     sizes: traitlets.List[int] = traitlets.List().tag(sync=True)
@@ -126,7 +110,7 @@ class CacheFigure(TokenFigure):
         caption: str = "",
     ) -> None:
         unit, sizes = decoder_of(name).vocabulary.kind, decoder_of(name).config
-        offered = offered_bugs(name, first)
+        offered = [bug for bug in BUGS if (bug == STAYS) == bool(first)]
         chosen = Settings(**({} if settings is None else settings))
         for trait, value in chosen.as_dict().items():
             _check_setting(trait, value)
@@ -182,7 +166,7 @@ class CacheFigure(TokenFigure):
         elif trait == "text" or value:
             _check_text(self.name, value)
 
-    @traitlets.observe("text", "first", "bug", *RANGES, "step", "focus")
+    @traitlets.observe("text", "first", "bug", *RANGES, "step", "focus", "hidden")
     def _describe(self, _change: object = None) -> None:
         if not self.kind:
             return

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import torch
 
-from attnbook.figures.cache.bugs import BUGS, STAYS, Settings
+from attnbook.figures.cache.bugs import STAYS, Settings
 from attnbook.figures.cache.reading import cut
-from attnbook.figures.cache.writing import write
+from attnbook.figures.cache.writing import NOTHING, write
 from attnbook.figures.tokens.packing import decoder_of
 from attnbook.models.transformer.repeats import make_repeats
 from attnbook.models.transformer.stories import (
@@ -37,21 +37,19 @@ def make_sequences(count: int, seed: int = 99) -> list[str]:
     return [line.text for line in lines if line.copied.start <= PROMPT][:count]
 
 
-def share_right(sequences: list[str], bug: str = "", settings: Settings | None = None) -> float:
+def share_right(sequences: list[str], bug: str = "", settings: Settings = NOTHING) -> float:
     """The share of tokens that the copying decoder writes right from a cache.
 
     Args:
         sequences: as `make_sequences` draws them.
         bug: a name in `BUGS`; "" for none.
-        settings: how it reads; by default those with which the bug shows.
+        settings: how it reads.
 
     Example:
         >>> from attnbook.figures.cache.measuring import make_sequences, share_right
         >>> share_right(make_sequences(8))
         1.0
     """
-    if settings is None:
-        settings = BUGS[bug].shows if bug else Settings()
     model = decoder_of("copying")
     tokens = torch.tensor([model.vocabulary.encode(text) for text in sequences])
     written, _ = write(model, tokens[:, :PROMPT], tokens.shape[1] - PROMPT, settings, bug)
@@ -126,5 +124,5 @@ def second_answers(pairs: list[Pair], bug: str = STAYS) -> list[str]:
         for texts in zip(*(pair.texts for pair in pairs), strict=True)
     )
     tokens, _ = write(model, second, ANSWER_LENGTH, bug=bug, first=first)
-    symbols = ["", "", "", *model.vocabulary.symbols]
-    return [" ".join(cut([symbols[i] for i in row])) for row in tokens.tolist()]
+    words = (model.vocabulary.decode(row).split() for row in tokens.tolist())
+    return [" ".join(cut(answer)) for answer in words]

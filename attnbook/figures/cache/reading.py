@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from attnbook.figures.cache.bugs import Settings
-from attnbook.figures.cache.writing import Step, blocks_of, write
+from attnbook.figures.cache.writing import Step, blocks_of, project, write
 from attnbook.figures.tokens.figure import round_all
 from attnbook.figures.tokens.packing import decoder_of
-from attnbook.heads import split_heads
 from attnbook.masking.rules import position_mask
 from attnbook.models.vocabulary import SPECIAL
 from attnbook.pooling import pool
@@ -51,14 +50,7 @@ class Recomputed:
         x = model.embed(tokens)
         self.scores, self.weights, self.outputs = (list[Tensor]() for _ in range(3))
         for block in blocks_of(model):
-            heads = block.attention
-            vectors = block.attention_norm(x)
-            queries, keys, values = (
-                split_heads(of(vectors), heads.num_heads)
-                for of in (heads.W_q, heads.W_k, heads.W_v)
-            )
-            if heads.rotary:
-                queries, keys = (heads.rotary(each, positions) for each in (queries, keys))
+            queries, keys, values = project(block, x, positions)
             scores = scaled_dot_score(queries, keys)
             self.scores.append(scores)
             self.weights.append(weigh(scores, mask))

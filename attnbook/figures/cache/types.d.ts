@@ -132,6 +132,8 @@ export interface Traits extends TrainedTraits<PackedModel>, Settings {
   bug: string;
   hidden: boolean;
   guesses: string[];
+  /** The most that each setting can be. */
+  ranges: Settings;
   /** The bugs in the menu, and settings with which each shows. */
   offered: string[];
   shows: Record<string, Partial<Settings>>;

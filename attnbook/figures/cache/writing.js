@@ -10,7 +10,6 @@ import {
   indexOfLargest,
   logitsAfter,
   projected,
-  rotated,
   scaledScore,
 } from "../tokens/decoder.js";
 import { endStep, PADDING, REAL, rewind, STAYS, sees, slotsOf, store } from "./slots.js";
@@ -34,7 +33,7 @@ export function commonLength(first, second) {
  * @param {Snapshot} model @param {number} count of its slots @param {Settings} settings @param {string} bug
  */
 function writerOf(model, count, settings, bug) {
-  const { num_layers, num_heads, num_hiddens, rotary_base } = model;
+  const { num_layers, num_heads, num_hiddens } = model;
   const slots = slotsOf(count, settings, bug);
   const zeros = new Array(num_hiddens / num_heads).fill(0);
   const nothing = () => Array.from({ length: num_heads }, () => ({ query: zeros, key: zeros, value: zeros }));
@@ -45,16 +44,6 @@ function writerOf(model, count, settings, bug) {
   const clear = (freed) => {
     for (const layer of stored) for (const at of freed) layer[at] = nothing();
   };
-
-  /** The key of a slot, as a query of this step sees it. @param {number} layer @param {number} at @param {number} head */
-  function keyIn(layer, at, head) {
-    const { key } = stored[layer][at][head];
-    const { step, position } = slots.all[at];
-    if (step < 0 || step === slots.step) return key;
-    if (bug === "keys_rotated_again") return rotated(key, position, rotary_base);
-    if (bug === "keys_not_rotated") return rotated(key, -position, rotary_base);
-    return key;
-  }
 
   /** Store the keys and values of a layer. @param {number} layer @param {HeadVectors[][]} vectors @param {number[]} taken */
   function keep(layer, vectors, taken) {
@@ -81,7 +70,7 @@ function writerOf(model, count, settings, bug) {
       const visible = rule.map((row) => row.map((isSeen, at) => isSeen && (!isCut || taken.includes(at))));
       const heads = vectors.map((own, i) =>
         own.map(({ query }, head) => {
-          const scores = all.map((at) => scaledScore(query, keyIn(layer, at, head)));
+          const scores = all.map((at) => scaledScore(query, stored[layer][at][head].key));
           const weights = softmaxWhere(scores, visible[i]);
           const values = stored[layer].map((each) => each[head].value);
           return { scores, weights, output: pool(weights, values) };

@@ -61,6 +61,17 @@ def blocks_of(model: Decoder) -> list[Block]:
     return [block for block in model.blocks if isinstance(block, Block)]
 
 
+def project(block: Block, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values of each head, rotated where the block rotates them."""
+    heads, inputs = block.attention, block.attention_norm(x)
+    queries, keys, values = (
+        split_heads(of(inputs), heads.num_heads) for of in (heads.W_q, heads.W_k, heads.W_v)
+    )
+    if heads.rotary:
+        queries, keys = heads.rotary(queries, positions), heads.rotary(keys, positions)
+    return queries, keys, values
+
+
 class Writer:
     """A decoder and a cache made by hand, for texts of one length.
 
@@ -80,8 +91,7 @@ class Writer:
         sizes = model.config
         size = sizes.num_hiddens // sizes.num_heads
         shape = sizes.num_layers, batch, sizes.num_heads, num_slots, size
-        # Keys before their rotation are stored for a bug only.
-        self.keys, self.unrotated, self.values = torch.zeros(3, *shape, dtype=torch.float64)
+        self.keys, self.values = torch.zeros(2, *shape, dtype=torch.float64)
         self.last_values = torch.zeros_like(self.values[:, :, :, :1])
 
     def read(
@@ -127,36 +137,22 @@ class Writer:
         visible: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Store keys and values of a layer, attend to what is stored, and finish the block."""
-        heads = block.attention
-        inputs = block.attention_norm(x)
-        queries, unrotated, values = (
-            split_heads(of(inputs), heads.num_heads) for of in (heads.W_q, heads.W_k, heads.W_v)
-        )
-        turn = heads.rotary or (lambda vectors, _positions: vectors)
-        at = torch.tensor(positions)
-        self.keys[layer][:, :, new] = turn(unrotated, at)
-        self.unrotated[layer][:, :, new] = unrotated
+        queries, keys, values = project(block, x, torch.tensor(positions))
+        self.keys[layer][:, :, new] = keys
         if self.bug == "values_one_late":
             shifted = torch.cat([self.last_values[layer], values], dim=2)
             values, self.last_values[layer] = shifted[:, :, :-1], shifted[:, :, -1:]
         self.values[layer][:, :, new] = values
-        keys = self.keys[layer].clone()
-        old = [i for i, slot in enumerate(self.slots.all) if 0 <= slot.step < self.slots.step]
-        if self.bug == "keys_rotated_again":
-            stored = torch.tensor([self.slots.all[i].position for i in old])
-            keys[:, :, old] = turn(keys[:, :, old], stored) if old else keys[:, :, old]
-        elif self.bug == "keys_not_rotated":
-            keys[:, :, old] = self.unrotated[layer][:, :, old]
-        scores = scaled_dot_score(turn(queries, at), keys)
+        scores = scaled_dot_score(queries, self.keys[layer])
         weights = weigh(scores, visible)
         outputs = pool(weights, self.values[layer])
-        x = x + heads.W_o(merge_heads(outputs))
+        x = x + block.attention.W_o(merge_heads(outputs))
         if block.feed_forward is not None:
             x = x + block.feed_forward(block.feed_forward_norm(x))
         return x, scores, weights, outputs
 
     def _clear(self, freed: Sequence[int]) -> None:
-        for stored in (self.keys, self.unrotated, self.values):
+        for stored in (self.keys, self.values):
             stored[:, :, :, freed] = 0
 
     def rewind(self, count: int) -> None:

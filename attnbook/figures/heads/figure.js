@@ -91,7 +91,7 @@ function parts(model, repaint) {
     answer: [count],
     fold: { element: fold, paint: () => added.paint(seen.reading, at, model.get("focus"), isGone()) },
     tables: [numbers.element],
-    more,
+    more: [...more, fold],
   });
   fold.append(added.element); // below the map
   let at = 0;

@@ -40,7 +40,7 @@ function normed(gain, x) {
 }
 
 /** Turn a query or a key by its position: component i and the one half a vector later are a pair. @param {number[]} x @param {number} position @param {number} base */
-export function rotated(x, position, base) {
+function rotated(x, position, base) {
   const half = x.length / 2;
   return x.map((number, i) => {
     const angle = position / base ** ((i % half) / half);

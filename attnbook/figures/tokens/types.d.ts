@@ -109,6 +109,8 @@ export interface TokenOptions {
   grid?: Element[];
   /** Above what the figure says. */
   answer?: Element[];
+  /** Instead of the table of the query, and of `tables`. */
+  numbers?: Element[];
   /** Around the map, which then is painted only while this is open. */
   fold?: { element: HTMLDetailsElement; paint: () => void };
   tables?: Element[];

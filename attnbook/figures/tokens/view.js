@@ -219,19 +219,19 @@ export function tokenView(options) {
   const about = [...(steps ? [steps.label] : []), ...(options.about ?? [])];
   const tokens = tokenStage({ ...options, about, onQuery: choose }, (key) => pointer.point(key));
   const map = mapStage({ ...options, onQuery: choose });
-  const numbers = foldedTables([table.element, ...(options.tables ?? [])]);
+  const numbers = foldedTables(options.numbers ?? [table.element, ...(options.tables ?? [])]);
   const { fold } = options;
   fold?.element.append(map.element);
   const root = make(
     "div",
-    { class: options.names.target ? "tokens" : "tokens self" },
+    { class: steps ? "tokens" : "tokens self" },
     ...(steps ? [steps.element] : []),
     tokens.element,
     ...(options.grid ?? []),
     ...(fold ? [] : [map.element]),
     ...(options.answer ?? []),
     sentence.element,
-    make("div", { class: "folds" }, ...(options.more ?? []), ...(fold ? [fold.element] : []), numbers),
+    make("div", { class: "folds" }, ...(options.more ?? []), numbers),
   );
   const say = (/** @type {number | null} */ key) => {
     const isPointed = key !== null && key < now.source.length && headOf(now).weights.length > 0;

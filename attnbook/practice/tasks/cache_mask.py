@@ -6,6 +6,7 @@ from torch import Tensor
 import attnbook
 from attnbook.practice import mistakes
 from attnbook.practice.example_inputs import normal
+from attnbook.practice.reference_steps import slot_numbers
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor, int | None]
@@ -221,17 +222,13 @@ def in_steps(
     return written
 
 
-def _slots(positions: Tensor) -> Tensor:
-    return torch.arange(positions.shape[1]).expand_as(positions)
-
-
 task.bug(
     "slots taken for positions",
     "a key's slot is taken for its position, and `key_positions` is not used.",
     symptom="The model is right until the cache is full; then it ignores what it has just written.",
     origin="mlx-vlm#1715, where a ring of slots is read as if it were in order",
     fix="compare with `key_positions`: where a key is stored says nothing about its position.",
-)(in_steps(keys=lambda positions, _valid: _slots(positions)))
+)(in_steps(keys=slot_numbers))
 
 task.bug(
     "real slots counted",
@@ -262,14 +259,18 @@ task.bug(
     symptom="The first chunk is right; after it, a query attends to the first keys only.",
     origin="mlx-lm#93",
     fix="take each query's own position: a chunk begins where the last one ended.",
-)(in_steps(queries=lambda positions, _keys: _slots(positions)))
+)(in_steps(queries=slot_numbers))
 
 task.bug(
     "queries at the last slots",
     "the queries are placed at the last slots, whatever their positions are.",
     symptom="A text without padding is right; a padded one attends to what it should not.",
     fix="take `query_positions`: the number of slots is no text's length.",
-)(in_steps(queries=lambda positions, keys: _slots(positions) + keys.shape[1] - positions.shape[1]))
+)(
+    in_steps(
+        queries=lambda positions, keys: slot_numbers(positions) + keys.shape[1] - positions.shape[1]
+    )
+)
 
 task.bug(
     "the last query's position for all",

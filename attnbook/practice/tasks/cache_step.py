@@ -351,9 +351,7 @@ task.inherit(
     in_steps,
     *mistakes.ATTENTION,
     without=(
-        "empty rows uniform",
-        "empty rows nan",
-        "nan cleared too late",
+        *mistakes.OF_EMPTY_ROWS,
         "the first examples mask for all",
     ),
 )

@@ -232,9 +232,7 @@ task.inherit(
     *mistakes.ATTENTION,
     without=(
         *mistakes.OF_HEADS,
-        "empty rows uniform",
-        "empty rows nan",
-        "nan cleared too late",
+        *mistakes.OF_EMPTY_ROWS,
         "the first examples mask for all",
     ),
 )

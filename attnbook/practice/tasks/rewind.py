@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from attnbook.practice.example_inputs import lengths, normal
+from attnbook.practice.reference_steps import slot_numbers
 from attnbook.practice.task import Function, Law, Task
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -158,10 +159,6 @@ def in_steps(
     return written
 
 
-def _slots(positions: Tensor, _valid: Tensor) -> Tensor:
-    return torch.arange(positions.shape[1]).expand_as(positions)
-
-
 _right = in_steps()
 
 task.bug(
@@ -199,14 +196,14 @@ task.bug(
     "the last slots are cleared, instead of those with the highest positions.",
     symptom="It is right until slots are padded on the right, or used again.",
     fix="compare positions: where a token is stored says nothing about its position.",
-)(in_steps(ranked_by=_slots, counted=torch.ones_like))
+)(in_steps(ranked_by=slot_numbers, counted=torch.ones_like))
 
 task.bug(
     "the last real slots",
     "the last slots that hold real tokens are cleared, in whatever order they are stored.",
     symptom="It is right until a slot is used again, as in a ring.",
     fix="compare positions: the last token may be in any slot.",
-)(in_steps(ranked_by=_slots))
+)(in_steps(ranked_by=slot_numbers))
 
 task.bug(
     "empty slots are counted",

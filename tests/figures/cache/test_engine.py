@@ -9,11 +9,11 @@ import torch
 
 from attnbook.figures import CacheFigure
 from attnbook.figures.cache.bugs import BUGS, STAYS, Settings
-from attnbook.figures.cache.figure import COUNTS, offered_bugs
+from attnbook.figures.cache.figure import COUNTS
 from attnbook.figures.cache.measuring import PROMPT, make_pairs, make_sequences, share_right
 from attnbook.figures.cache.reading import compute_stored
 from attnbook.figures.tokens.packing import decoder_of, pack_model
-from tests.figures.cache.test_writing import random_settings, tokens_of
+from tests.figures.cache.test_writing import MENU, random_settings, tokens_of
 from tests.figures.shared.node import ask_module
 
 STEPS = """
@@ -59,8 +59,8 @@ def cases(name):
     settings = [
         (Settings(), ""),
         (Settings(chunk=3, padding=2, window=8, sinks=2, drafts=2), ""),
-        *((BUGS[bug].shows, bug) for bug in offered_bugs(name)),
-        *((random_settings(rng), bug) for bug in offered_bugs(name)),
+        *((BUGS[bug].shows, bug) for bug in MENU),
+        *((random_settings(rng), bug) for bug in MENU),
     ]
     for i, (how, bug) in enumerate(settings):
         yield texts[i % len(texts)], "", how, bug, (i % 2, i % decoder_of(name).config.num_heads)
@@ -105,14 +105,14 @@ def test_each_bug_and_setting_gives_the_numbers_of_python(name):
 
 
 @pytest.mark.few(4)
-@pytest.mark.parametrize("bug", ["", *offered_bugs("copying")])
+@pytest.mark.parametrize("bug", ["", *MENU])
 def test_the_shares_of_right_tokens_that_the_chapter_prints_are_those_of_the_page(bug):
     sequences = make_sequences(200)
     settings = BUGS[bug].shows if bug else Settings()
     task = {"bug": bug, "settings": settings.as_dict()}
     given = {"texts": [[*text] for text in sequences], "task": task, "prompt": PROMPT}
     found = ask_module(CacheFigure, SHARE, packed=pack_model("copying"), **given)
-    assert found == pytest.approx(share_right(sequences, bug), abs=1e-12)
+    assert found == pytest.approx(share_right(sequences, bug, settings), abs=1e-12)
 
 
 def test_what_it_says():

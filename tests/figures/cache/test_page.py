@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.figures.cache.bugs import BUGS, STAYS
-from attnbook.figures.cache.figure import RANGES, label_of, offered_bugs
+from attnbook.figures.cache.figure import RANGES, label_of
 from attnbook.figures.cache.measuring import make_pairs
 from tests.figures.cache.page import ROOM, disagreements, menu, setting
+from tests.figures.cache.test_writing import MENU
 from tests.figures.shared.trained import open_more_controls, show_with_model
 from tests.tools.site.site_checks import NARROW
 
@@ -22,7 +23,7 @@ def show(stage):
 
 def test_each_bug_of_the_menu_shows_with_the_settings_that_it_needs(show):
     _, figure, python = show()
-    for bug in offered_bugs("copying"):
+    for bug in MENU:
         menu(figure).select_option(bug)
         python.bug = bug
         for name, value in BUGS[bug].shows.as_dict().items():
@@ -43,7 +44,7 @@ def test_random_settings_and_texts_give_what_python_computes(show):
         change = {name: rng.randint(0, most) for name, most in RANGES.items()}
         change |= {
             "text": "".join(rng.choices("abcdefghijklmnop", k=rng.randint(1, 16))),
-            "bug": rng.choice(["", *offered_bugs("copying")]),
+            "bug": rng.choice(["", *MENU]),
             "step": rng.randrange(12),
             "focus": [rng.randrange(2), rng.randrange(2)],
         }
@@ -84,7 +85,7 @@ def test_a_hidden_bug_is_guessed_in_three_tries_or_named(show, is_found):
     expect(status).to_contain_text("three guesses")
     [bug] = view.get("bug")
     assert view.get("hidden") == [True]
-    wrong = [other for other in offered_bugs("copying") if other != bug]
+    wrong = [other for other in MENU if other != bug]
     tries = [wrong[0], bug] if is_found else wrong[:3]
     for each in tries:
         expect(figure.get_by_role("button", name="Which bug is it?")).to_be_hidden()

@@ -128,7 +128,6 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (CacheFigure, {"text": "gz"}, "text must hold characters"),
     (CacheFigure, {"text": "a" * 17}, f"{MOST} 16 of characters, got 17; show a part of it"),
     (CacheFigure, {"bug": "slow"}, "bug must be empty or one of positions_restart, "),
-    (CacheFigure, {"bug": "keys_not_rotated"}, "bug must be empty or one of positions_restart, "),
     (CacheFigure, {"settings": {"window": 17}}, "window must lie in [0, 16], got 17"),
     (CacheFigure, {"settings": {"chunk": 1.5}}, "chunk must be a whole number, got 1.5"),
     (
