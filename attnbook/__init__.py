@@ -3,6 +3,7 @@
 from attnbook._version import __version__
 from attnbook.attention import Attention
 from attnbook.cache import CrossCache, KeyValueCache, LayerCache
+from attnbook.conventions import fingerprint
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
 from attnbook.masking.masks import causal_mask, length_mask
@@ -48,6 +49,7 @@ __all__ = [
     "convert_layout",
     "document_mask",
     "dot_score",
+    "fingerprint",
     "gaussian_score",
     "kernel_pool",
     "length_mask",

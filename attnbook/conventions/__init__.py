@@ -1,0 +1,9 @@
+"""Which conventions an attention function follows, from the numbers that it gives.
+
+`caller` calls any function in one way, `libraries` and `finding` find out how, `probes` has one
+question for each property, and `fingerprint` asks them all.
+"""
+
+from attnbook.conventions.fingerprint import Fingerprint, fingerprint
+
+__all__ = ["Fingerprint", "fingerprint"]
