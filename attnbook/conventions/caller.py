@@ -132,14 +132,14 @@ class Caller:
         Raises:
             RefusedError: it has no dropout.
         """
-        function = copy.deepcopy(self.function) if isinstance(self.function, nn.Module) else None
-        modules = [] if function is None else [*function.train().modules()]
+        trained = copy.deepcopy(self.function)
+        modules = trained.train().modules() if isinstance(trained, nn.Module) else ()
         drops = [it for it in modules if isinstance(it, nn.Dropout)]
         for module in drops:
             module.p = 0.5
         if not drops:
             raise RefusedError(TEXT("without_argument", name="dropout"))
-        return replace(self, function=function)
+        return replace(self, function=trained)
 
 
 def describe_error(error: Exception) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import torch
 from torch import nn
@@ -147,8 +148,8 @@ def _with_mask_axes(caller: Caller) -> Caller:
             continue
         for num_keys in (5, 4):
             inputs = random_inputs(caller, num_keys=num_keys)
-            mask = torch.ones(len(inputs[0]), 1, 4, num_keys, dtype=torch.bool).tril(1)
-            mask = mask.expand(-1, inputs[0].shape[1], -1, -1).to(caller.device)
+            mask = ~torch.eye(4, num_keys, dtype=torch.bool, device=caller.device)
+            mask = mask.expand(*inputs[0].shape[:2], -1, -1)
             if not is_boolean:
                 mask = mask.to(caller.dtype)
             accepted = []
@@ -173,7 +174,7 @@ def _works(caller: Caller, option: str) -> bool:
         return False
     inputs = random_inputs(caller)
     batch = len(inputs[0])
-    values = {
+    values: dict[str, Any] = {
         "lengths": torch.full((batch,), 2, device=caller.device),
         "padding": torch.ones(batch, 4, dtype=torch.bool, device=caller.device),
         "causal": True,

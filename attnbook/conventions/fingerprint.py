@@ -10,10 +10,49 @@ import torch
 
 from attnbook.conventions.caller import RefusedError, name_of
 from attnbook.conventions.finding import find_caller
-from attnbook.conventions.probes import NO_ARGUMENT, PROBES, UNDECIDED, Finding, Subject, undecided
+from attnbook.conventions.hidden import (
+    empty_row,
+    empty_row_gradient,
+    hidden_key,
+    hidden_value,
+    hidden_weight,
+)
+from attnbook.conventions.masks import (
+    boolean_mask,
+    causal,
+    float_mask,
+    key_padding_mask,
+    lengths,
+    window,
+)
+from attnbook.conventions.precision import dropout, grouped_heads, half_scores, half_weights
+from attnbook.conventions.scores import order_of_keys, row_sum, scale, soft_cap
+from attnbook.conventions.subject import NO_ARGUMENT, UNDECIDED, Finding, Subject, undecided
 from attnbook.messages import Messages
 
 TEXT = Messages(__file__)
+# In this order, because a question may need the answers of those before it.
+PROBES: tuple[Callable[[Subject], Finding], ...] = (
+    scale,
+    soft_cap,
+    order_of_keys,
+    boolean_mask,
+    float_mask,
+    key_padding_mask,
+    lengths,
+    causal,
+    window,
+    row_sum,
+    empty_row,
+    empty_row_gradient,
+    hidden_value,
+    hidden_key,
+    hidden_weight,
+    grouped_heads,
+    half_scores,
+    half_weights,
+    dropout,
+)
 
 
 @dataclass(frozen=True)

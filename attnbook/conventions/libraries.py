@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.conventions.caller import HEADS_FIRST, TENSORS, Caller, Function, name_of
+from attnbook.heads import merge_heads, split_heads
 from attnbook.multihead import MultiHeadAttention
 
 
@@ -35,9 +36,9 @@ def torch_layer(layer: nn.MultiheadAttention, device: torch.device | str) -> Cal
             if name == "attn_mask":
                 options[name] = mask.expand(-1, heads, -1, -1).flatten(0, 1)
         called = make(heads, size, query.dtype, drops)
-        inputs = (it.transpose(1, 2).flatten(2) for it in (query, key, value))
+        inputs = map(merge_heads, (query, key, value))
         output: Tensor = called(*inputs, **options)[0]
-        return output.unflatten(2, (heads, -1)).transpose(1, 2)
+        return split_heads(output, heads)
 
     names = {"mask": "attn_mask", "padding": "key_padding_mask", "dropout": "dropout"}
     shown = "nn.MultiheadAttention(…)(query, key, value, key_padding_mask, attn_mask)"
@@ -60,9 +61,8 @@ def own_layer(layer: MultiHeadAttention, device: torch.device | str) -> Caller:
     def attend(queries: Tensor, keys: Tensor, values: Tensor, **options: Any) -> Tensor:  # noqa: ANN401
         heads, kv_heads, size = queries.shape[1], keys.shape[1], queries.shape[-1]
         called = make(heads, kv_heads, size, queries.dtype, options.pop("dropout", 0.0))
-        inputs = (it.transpose(1, 2).flatten(2) for it in (queries, keys, values))
-        output: Tensor = called(*inputs, **options)
-        return output.unflatten(2, (heads, -1)).transpose(1, 2)
+        inputs = map(merge_heads, (queries, keys, values))
+        return split_heads(called(*inputs, **options), heads)
 
     names = {
         "mask": "mask",
