@@ -65,12 +65,15 @@ def _factor(subject: Subject, sizes: Sizes) -> float:
 
 
 def _is_dot_product(subject: Subject, factor: float) -> bool:
-    """Whether small random vectors have the scores of their dot products."""
+    """Whether small random vectors have the scores of their dot products, and 0 gives no score."""
     if subject.caller.dtype == torch.bfloat16:
         return True  # too coarse to decide
     queries, keys, _ = (it.double().cpu() / 4 for it in random_inputs(subject.caller, 4, 4, 1, 1))
     weights = subject.read_weights(queries, keys)[0, 0]
     before = subject.read_weights(0 * queries, keys)[0, 0]
+    alike = subject.read_weights(0 * queries, 0 * keys)[0, 0]
+    if not torch.allclose(before, alike, atol=1e-4, equal_nan=True):
+        return False  # keys without a query have scores
     scores = (queries @ keys.mT)[0, 0] * factor
     found = [log_ratio(weights, 0, key) - log_ratio(before, 0, key) for key in range(4)]
     wanted = [float(scores[-1, 0] - scores[-1, key]) for key in range(4)]

@@ -35,7 +35,7 @@ class Sizes(NamedTuple):
 
     def describe(self) -> str:
         """Name the size, and what is not as in the first call."""
-        others = {"keys": self.num_keys, "value size": self.value_size, "heads": self.heads}
+        others = {"keys": self.num_keys, "value_size": self.value_size, "heads": self.heads}
         usual = dict(zip(others, Sizes(0)[1:], strict=True))
         named = [f"{name} {it}" for name, it in others.items() if it != usual[name]]
         return ", ".join([f"size {self.size}", *named])
