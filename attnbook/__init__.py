@@ -1,9 +1,11 @@
 """Attention layers, built the way attention is explained: score, weigh, pool."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from attnbook._version import __version__
 from attnbook.attention import Attention
 from attnbook.cache import CrossCache, KeyValueCache, LayerCache
-from attnbook.conventions import fingerprint
 from attnbook.heads import merge_heads, split_heads
 from attnbook.layers import AdditiveAttention, DotProductAttention, MLPAttention
 from attnbook.masking.masks import causal_mask, length_mask
@@ -31,6 +33,9 @@ from attnbook.scoring import (
     scaled_dot_score,
 )
 from attnbook.weighting import masked_softmax
+
+if TYPE_CHECKING:
+    from attnbook.conventions import fingerprint
 
 __all__ = [
     "AdditiveAttention",
@@ -66,3 +71,11 @@ __all__ = [
     "start_mask",
     "window_mask",
 ]
+# Imported at their first use, so that `import attnbook` stays fast.
+LATER = {"fingerprint": "attnbook.conventions"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(LATER[name]), name)
