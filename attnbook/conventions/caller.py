@@ -145,7 +145,7 @@ class Caller:
 def describe_error(error: Exception) -> str:
     """The type and the first line of an error."""
     lines = str(error).strip().splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0][:160]}"
+    return f"{type(error).__name__}: {lines[0][:100]}"
 
 
 def in_dtype(function: Function, dtype: torch.dtype) -> Function:

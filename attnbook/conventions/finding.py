@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from attnbook.checks import describe_value
 from attnbook.conventions.caller import (
     LAYOUTS,
     MASKS,
@@ -40,7 +41,7 @@ def find_caller(function: Function, device: torch.device | str = "cpu") -> Calle
         TypeError: it cannot be called, or no layout and no dtype gives one output per query.
     """
     if not callable(function):
-        raise TypeError(TEXT("not_callable", value=type(function).__name__))
+        raise TypeError(TEXT("not_callable", value=describe_value(function)))
     plain = without_compiler(function)
     if isinstance(plain, nn.MultiheadAttention):
         return _with_mask_axes(torch_layer(plain, device))

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from attnbook.checks import describe_value
 from attnbook.conventions.caller import RefusedError, name_of
 from attnbook.conventions.finding import find_caller
 from attnbook.conventions.hidden import (
@@ -142,13 +143,15 @@ def fingerprint(
         that the numbers do not decide is "undecided".
 
     Raises:
-        TypeError: nothing was found that can be called this way.
+        TypeError: nothing was found that can be called this way, or `name` is no string.
 
     Example:
         >>> found = attnbook.fingerprint(torch.nn.functional.scaled_dot_product_attention)
         >>> found.answers["causal"], found.answers["empty_row"]
         ('from_first_key', 'zero')
     """
+    if not isinstance(name, str | None):
+        raise TypeError(TEXT("name_wrong", value=describe_value(name)))
     subject = Subject(find_caller(function, device))
     for probe in PROBES:
         try:

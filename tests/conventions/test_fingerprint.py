@@ -116,7 +116,7 @@ def test_random_numbers_of_the_caller_stay():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (3, "function must be a function or a layer, got int"),
+        (3, "function must be a function or a layer, got 3"),
         (lambda it: it, "write an adapter"),
         (lambda *tensors: tensors[0].mean(), "has shape"),
     ],

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 
 import attnbook
 from attnbook.display import heatmap
@@ -54,6 +55,7 @@ GOOD = {
         "window": 2,
         "sinks": 1,
     },
+    "fingerprint": {"function": scaled_dot_product_attention, "name": None},
     "split_heads": {"vectors": ones(2, 3, 8), "num_heads": 2},
     "merge_heads": {"heads": ones(2, 2, 3, 4)},
     "sinusoidal_encoding": {"positions": 5, "size": 4, "dtype": torch.float32},
