@@ -42,7 +42,7 @@ function codeOf(model, isAsked) {
 function drawMask(context) {
   const { model } = context;
   const [goal, compares] = [model.get("goal"), Boolean(model.get("goal") ?? model.get("observed"))];
-  const titles = goal ? [TEXT.yours, TEXT.wanted] : [TEXT.by_rules, TEXT.observed];
+  const titles = goal ? [TEXT.yours, TEXT.wanted] : [TEXT.rules, TEXT.observed];
   const asksCode = /[`“]code[`”]/.test(model.get("action"));
   const controls = controlsOf(model);
   const own = model.get("groups").includes("predicate") ? ownRule(model) : null;
