@@ -194,6 +194,27 @@ def test_plain_pictures_have_a_name(run_module):
     assert run_module(masks=masks)["names"] == [*texts.values()]
 
 
+def test_a_written_rule_has_a_name_or_is_the_rules_that_are_set(run_module):
+    figures = [
+        (
+            MaskFigure(causal="last", written="k <= q"),
+            "(58 %). It gives the same mask as the rules.",
+        ),
+        (MaskFigure(causal="last", written="q - k in (0, 1)"), "(31 %). It is a window of 2 keys."),
+        (
+            MaskFigure(causal="last", written="k < q"),
+            "Your rule alone: 15 of 36 pairs are visible (42 %).",
+        ),
+        (MaskFigure(written="q >= k"), "It is causal, counted from the last key."),
+        (MaskFigure(goal=WINDOW, written="q >= k"), ""),
+        (MaskFigure(observed=WINDOW.visible(), written="q >= k"), ""),
+    ]
+    written = [figure.get_state() for figure, _ in figures]
+    for (_, end), found in zip(figures, run_module(written=written)["written"], strict=True):
+        assert found.endswith(end)
+        assert bool(found) == bool(end)
+
+
 def test_rules_fit_at_all_sizes_that_can_be_chosen(settings, results):
     for one, page in list(zip(settings, results, strict=True))[::8]:
         for num_keys, changes in zip((1, 2, 5, 13), page["resized"], strict=True):
