@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.checks import describe_value
+from attnbook.checks import check_axes, describe_value
 from attnbook.masking.forms import CPU, MaskRules, predicates_of
 from attnbook.messages import Messages
 
@@ -112,11 +112,11 @@ def common_mistakes(wanted: MaskRules | Bool[Tensor, "queries keys"]) -> list[Co
 
 
 def _check_mask(mask: Tensor) -> Tensor:
-    rule = "wanted must be MaskRules, or a mask of booleans of shape (num_queries, num_keys)"
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        raise TypeError(f"{rule}, got {describe_value(mask)}")
-    if mask.dim() != 2:
-        raise ValueError(f"{rule}, got {tuple(mask.shape)}")
+        raise TypeError(
+            f"wanted must be MaskRules or a mask of booleans, got {describe_value(mask)}"
+        )
+    check_axes("wanted", mask, "(num_queries, num_keys)")
     return mask
 
 
@@ -189,8 +189,6 @@ def _change_window(rules: MaskRules) -> Iterator[Change]:
         yield "window_too_large", message, {"window": window + 1}
         message = TEXT("window_too_small", window=window, before=before)
         yield "window_too_small", message, {"window": before}
-        if ahead == 0:
-            yield "both_sides", TEXT("both_sides"), {"ahead": before}
     if ahead == 0:
         yield "next_key", TEXT("next_key"), {"ahead": 1}
     elif ahead is not None:
@@ -199,6 +197,8 @@ def _change_window(rules: MaskRules) -> Iterator[Change]:
         message = TEXT("ahead_too_small", ahead=ahead)
         yield "ahead_too_small", message, {"ahead": ahead - 1}
     if window is not None and ahead is not None:
+        if ahead == 0:
+            yield "both_sides", TEXT("both_sides"), {"ahead": window - 1}
         yield "rule_missing", TEXT("rule_missing", rule="window"), {"window": None}
         name = "ahead" if ahead else "causal"
         yield "rule_missing", TEXT("rule_missing", rule=name), {"ahead": None}

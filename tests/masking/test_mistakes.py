@@ -108,8 +108,8 @@ def test_a_mask_without_rules_has_the_mistakes_of_any_mask():
 @pytest.mark.parametrize(
     ("wanted", "error", "sentence"),
     [
-        (torch.ones(2, 3), TypeError, "wanted must be MaskRules, or a mask of booleans"),
-        ([[True]], TypeError, "wanted must be MaskRules, or a mask of booleans"),
+        (torch.ones(2, 3), TypeError, "wanted must be MaskRules or a mask of booleans"),
+        ([[True]], TypeError, "wanted must be MaskRules or a mask of booleans"),
         (torch.ones(1, 2, 3).bool(), ValueError, r"num_keys\), got \(1, 2, 3\)"),
     ],
 )
