@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnbook.checks import describe_value
 from attnbook.masking.interop import MaskRules
-from attnbook.masking.mistakes import common_mistakes
+from attnbook.masking.mistakes import CommonMistake, common_mistakes
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ def compare(pairs: Bool[Tensor, "outputs inputs"], rule: Rule | Sequence[Rule]) 
     masks = [_mask_of(each, tuple(pairs.shape)) for each in rules]
     if not masks:
         raise ValueError(TEXT("rule_wrong", shape=tuple(pairs.shape), value=describe_value(rule)))
-    expected = _join(masks, is_model)
+    # An attention on its own sees the input of its query, too, whatever it does with its key.
+    own = pairs & torch.eye(len(pairs), dtype=torch.bool) & (not is_model)
+    expected = _join(masks, is_model) | own
     seen = pairs & ~expected
     padding = _padding_of(rules, len(pairs))
     later = torch.ones_like(pairs).triu(1)
@@ -131,7 +133,7 @@ def compare(pairs: Bool[Tensor, "outputs inputs"], rule: Rule | Sequence[Rule]) 
         past_seen=int((seen & ~later & ~padding).sum()),
         not_seen=int((expected & ~pairs).sum()),
         first=(differ[0][0], differ[0][1]) if differ else None,
-        mistakes=tuple(_explain(pairs, rules, masks, is_model)) if differ else (),
+        mistakes=tuple(_explain(pairs, rules, masks, own, is_model)) if differ else (),
     )
 
 
@@ -167,19 +169,23 @@ def _padding_of(rules: Sequence[Rule], count: int) -> Tensor:
 
 
 def _explain(
-    pairs: Tensor, rules: Sequence[Rule], masks: list[Tensor], is_model: bool
+    pairs: Tensor, rules: Sequence[Rule], masks: list[Tensor], own: Tensor, is_model: bool
 ) -> list[Explanation]:
     """The mistakes that give this map: made in all layers that can have them, else in one."""
-    made = [{it.name: it for it in reversed(common_mistakes(rule))} for rule in rules]
-    names = list(dict.fromkeys(name for of_layer in made for name in of_layer))
+    made = [{_kind_of(it): it for it in reversed(common_mistakes(rule))} for rule in rules]
     found = []
-    for name in names:
-        layers = [layer for layer, of_layer in enumerate(made) if name in of_layer]
+    for kind in dict.fromkeys(kind for of_layer in made for kind in of_layer):
+        layers = [layer for layer, of_layer in enumerate(made) if kind in of_layer]
         choices = [tuple(layers), *((layer,) for layer in layers if len(layers) > 1)]
         for choice in choices:
-            wrong = [made[at][name].mask if at in choice else it for at, it in enumerate(masks)]
-            if torch.equal(_join(wrong, is_model), pairs):
-                where = choice if is_model else ()
-                found.append(Explanation(name, made[choice[0]][name].message, where))
+            wrong = [made[at][kind].mask if at in choice else it for at, it in enumerate(masks)]
+            if torch.equal(_join(wrong, is_model) | own, pairs):
+                mistake, where = made[choice[0]][kind], choice if is_model else ()
+                found.append(Explanation(mistake.name, mistake.message, where))
                 break  # the same mistake in fewer layers says no more
     return found
+
+
+def _kind_of(mistake: CommonMistake) -> str:
+    """The name; of missing rules the sentence, which says which one."""
+    return mistake.message if mistake.name == "rule_missing" else mistake.name

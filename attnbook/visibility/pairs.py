@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 TEXT = Messages(__file__)
 # An output has moved if it did by more than this many times what unchanged texts differ by, and by
-# more than the rounding of the largest output. A hidden key may change how scores are rounded,
-# which is much in float32; in half precision this would hide small weights.
+# more than this many roundings of the largest output, since a hidden key may change how the scores
+# of others are rounded. In half precision four would hide what has a small weight.
 TIMES_NOISE = 10
-ROUNDINGS = {torch.float64: 16, torch.float32: 16, torch.bfloat16: 2, torch.float16: 2}
+ROUNDINGS = {torch.float64: 4, torch.float32: 4, torch.float16: 1, torch.bfloat16: 1}
 LARGE = 1000  # roundings: an unchanged text that moves by more has not only been rounded
 
 
@@ -56,7 +56,8 @@ def visible_pairs(
 
     Returns:
         `(n, n)`, True where the output of the row depends on the input of the column, on the CPU.
-        With several layers this is no mask: see `attnbook.visibility.compare`.
+        With several layers this is no mask: see `attnbook.visibility.compare`. An influence below
+        the rounding of the outputs is not seen: prefer float64.
 
     Raises:
         TypeError, ValueError: an argument has the wrong type, shape or range; or the function is
@@ -88,8 +89,10 @@ def visible_pairs(
             _check_output(output, text.shape[1])
             moved, noise = (output[1:-1] - output[:1]).abs(), (output[-1] - output[0]).abs().max()
             largest = usual.abs().max()
-            _refuse_moved("batch_matters", output[[0, -1]] - usual, largest)
-            limit = torch.maximum(TIMES_NOISE * noise, _rounding(usual) * largest)
+            _refuse_moved(output[[0, -1]] - usual, largest, is_alone=False)
+            limit = torch.maximum(
+                TIMES_NOISE * noise, ROUNDINGS[usual.dtype] * torch.finfo(usual.dtype).eps * largest
+            )
             for place, sees in zip(places, (moved.amax(-1) > limit).cpu(), strict=True):
                 visible[:, place] |= sees
     return visible
@@ -180,32 +183,25 @@ def _run_twice(run: Callable[[Tensor], Tensor], text: Tensor) -> Tensor:
     for output in (once, twice):
         _check_output(output, text.shape[1])
     largest = once.abs().max()
-    _refuse_moved("random", once - twice, largest)
-    _refuse_moved("random", once[0] - once[1], largest)
+    _refuse_moved(once - twice, largest, is_alone=True)
     return once[0]
 
 
 def _check_output(output: Tensor, count: int) -> None:
     if not isinstance(output, Tensor) or output.dim() != 3 or output.shape[1] != count:
         raise ValueError(TEXT("output_wrong", count=count, value=describe_value(output)))
-    if not output.is_floating_point():
+    if output.dtype not in ROUNDINGS:
         raise TypeError(TEXT("output_wrong", count=count, value=describe_value(output)))
     if not bool(output.isfinite().all()):
         places = (~output.isfinite()).any(-1).any(0).nonzero().flatten().tolist()
         raise ValueError(TEXT("not_finite", positions=places))
 
 
-def _refuse_moved(key: str, moved: Tensor, largest: Tensor) -> None:
+def _refuse_moved(moved: Tensor, largest: Tensor, *, is_alone: bool) -> None:
     """Refuse an output of an unchanged text that moves by more than rounding."""
     share = float(moved.abs().max() / largest.clamp(min=torch.finfo(moved.dtype).tiny))
-    if share > LARGE * torch.finfo(moved.dtype).eps and key == "batch_matters":
-        raise ValueError(TEXT("batch_matters", moved=f"{share:.2g}"))
     if share > LARGE * torch.finfo(moved.dtype).eps:
-        raise ValueError(TEXT("random", moved=f"{share:.2g}"))
-
-
-def _rounding(output: Tensor) -> float:
-    return ROUNDINGS.get(output.dtype, 16) * torch.finfo(output.dtype).eps
+        raise ValueError(TEXT("random" if is_alone else "batch_matters", moved=f"{share:.2g}"))
 
 
 def _batches(
