@@ -146,7 +146,8 @@ def fingerprint(
         TypeError: nothing was found that can be called this way, or `name` is no string.
 
     Example:
-        >>> found = attnbook.fingerprint(torch.nn.functional.scaled_dot_product_attention)
+        >>> from attnbook import fingerprint
+        >>> found = fingerprint(torch.nn.functional.scaled_dot_product_attention)
         >>> found.answers["causal"], found.answers["empty_row"]
         ('from_first_key', 'zero')
     """

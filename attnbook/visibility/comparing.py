@@ -98,12 +98,12 @@ def compare(pairs: Bool[Tensor, "outputs inputs"], rule: Rule | Sequence[Rule]) 
         TypeError, ValueError: `pairs` is no square of booleans, or a rule has other sizes.
 
     Example:
+        >>> from attnbook import causal_mask, window_mask
         >>> from attnbook.masking.interop import MaskRules
         >>> window = MaskRules(6, 6, causal="last", window=3)
-        >>> causal = attnbook.causal_mask((1, 6, 6))[0]
-        >>> print(compare(attnbook.window_mask((1, 6, 6), 5)[0], [window, window]))
+        >>> print(compare(window_mask((1, 6, 6), 5)[0], [window, window]))
         As expected: the map is that of the rule.
-        >>> compare(causal, window).past_seen
+        >>> compare(causal_mask((1, 6, 6))[0], window).past_seen
         6
     """
     problem = TEXT("pairs_wrong", value=describe_value(pairs))

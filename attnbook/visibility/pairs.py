@@ -64,9 +64,10 @@ def visible_pairs(
             random, mixes the texts of a batch, or returns other shapes, NaN or infinity.
 
     Example:
-        >>> layer = attnbook.DotProductAttention()
+        >>> from attnbook import DotProductAttention, visible_pairs
+        >>> layer = DotProductAttention()
         >>> x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
-        >>> attnbook.visible_pairs(lambda x: layer(x, x, x, causal=True), x).int()
+        >>> visible_pairs(lambda x: layer(x, x, x, causal=True), x).int()
         tensor([[1, 0, 0],
                 [1, 1, 0],
                 [1, 1, 1]], dtype=torch.int32)
