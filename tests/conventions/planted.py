@@ -261,11 +261,7 @@ PARENTS: dict[Callable[..., Any] | type, dict[str, str]] = {
     wrapped: KEEPS | {"float_mask": "added"} | FIRST | ZERO | ADDED | DROPS,
     heads_last: MEAN
     | FILLED
-    | {
-        "key_padding_mask": "true_hides",
-        "causal": "from_last_key",
-        "hidden_weight": "finite_fill",
-    },
+    | {"key_padding_mask": "true_hides", "causal": "from_last_key", "hidden_weight": "finite_fill"},
     Layer: LENGTHS | ZERO | FILLED | DROPS,
     grouped: KEEPS
     | {
@@ -301,9 +297,7 @@ def _named(parent: Callable[..., Any] | type) -> Entry:
     return Entry(parent.__name__, function, USUAL | PARENTS[parent])
 
 
-def _variant(
-    parent: Callable[..., Any] | type, old: str, new: str, changes: dict[str, str]
-) -> Entry:
+def _vary(parent: Callable[..., Any] | type, old: str, new: str, changes: dict[str, str]) -> Entry:
     source = inspect.getsource(parent)
     assert source.count(old) == 1, (parent.__name__, old)
     space = dict(globals())
@@ -321,83 +315,93 @@ def _variant(
 MEAN_FILL = MEAN | {"hidden_weight": "finite_fill"}
 SHARE = {"empty_row": "mean_of_values", "empty_row_gradient": "finite", "hidden_value": "spreads"}
 ROWS_ZERO = "scores.softmax(-1).nan_to_num(0.0)"
+# A softmax over queries makes the other questions vague.
+OVER_QUERIES = {
+    "row_sum": "over_queries",
+    "scale": "one_over_root_of_size|other|undecided",
+    "soft_cap": "none|undecided|other",
+    "causal": "from_first_key|other",
+    "float_mask": "added|other|undecided",
+    "boolean_mask": "no_argument|added_as_numbers|other",
+    "empty_row": "zero|nan|other|undecided",
+    "empty_row_gradient": "finite|nan|undecided",
+    "hidden_value": "spreads|undecided",
+    "hidden_key": "spreads|undecided",
+    "hidden_weight": "exactly_zero|undecided|not_zero",
+    "half_scores": "rounded|undecided",
+    "half_weights": "rounded|undecided",
+}
 SOUND = [
     *map(_named, PARENTS),
-    _variant(two_axes, "dropout, True)", "dropout, False)", {"dropout": "ignored"}),
+    _vary(two_axes, "dropout, True)", "dropout, False)", {"dropout": "ignored"}),
     # Masks with the other meaning, and other rows without keys
-    _variant(einsum, "~mask", "mask", HIDES),
-    _variant(einsum, "-INF", "-1e9", MEAN_FILL),
-    _variant(einsum, "scores.softmax(-1)", ROWS_ZERO, ZERO),
-    _variant(online, "mask[..., block],", "~mask[..., block],", HIDES),
-    _variant(online, ".clamp_min(1e-30)", "", NAN),
-    _variant(batched, "~attn_mask", "attn_mask", HIDES),
-    _variant(
+    _vary(einsum, "~mask", "mask", HIDES),
+    _vary(einsum, "-INF", "-1e9", MEAN_FILL),
+    _vary(einsum, "scores.softmax(-1)", ROWS_ZERO, ZERO),
+    _vary(online, "mask[..., block],", "~mask[..., block],", HIDES),
+    _vary(online, ".clamp_min(1e-30)", "", NAN),
+    _vary(batched, "~attn_mask", "attn_mask", HIDES),
+    _vary(
         heads_last, "(key_padding_mask", "(~key_padding_mask", {"key_padding_mask": "true_keeps"}
     ),
-    _variant(heads_last, "triu(m - n + 1)", "triu(1)", FIRST),
-    _variant(Layer, ".nan_to_num(0.0)", "", NAN),
-    _variant(capped, "mask == 0", "mask != 0", HIDES),
-    _variant(capped, "-INF, scores)\n    if", "-1e9, scores)\n    if", MEAN_FILL),
-    _variant(with_sink, "mask.logical_not()", "mask.bool()", HIDES),
-    _variant(two_axes, "(mask, -INF)", "(~mask, -INF)", KEEPS),
-    _variant(
-        narrow, "& key_padding_mask", "& ~key_padding_mask", {"key_padding_mask": "true_hides"}
-    ),
-    _variant(
-        narrow, "(i - j).abs() < window", "i - j <= window", {"window": "own_key_not_counted"}
-    ),
+    _vary(heads_last, "triu(m - n + 1)", "triu(1)", FIRST),
+    _vary(Layer, ".nan_to_num(0.0)", "", NAN),
+    _vary(capped, "mask == 0", "mask != 0", HIDES),
+    _vary(capped, "-INF, scores)\n    if", "-1e9, scores)\n    if", MEAN_FILL),
+    _vary(with_sink, "mask.logical_not()", "mask.bool()", HIDES),
+    _vary(two_axes, "(mask, -INF)", "(~mask, -INF)", KEEPS),
+    _vary(narrow, "& key_padding_mask", "& ~key_padding_mask", {"key_padding_mask": "true_hides"}),
+    _vary(narrow, "(i - j).abs() < window", "i - j <= window", {"window": "own_key_not_counted"}),
     # Other scales, caps, lengths and precision
-    _variant(matmul, " * queries.shape[-1] ** -0.5", "", {"scale": "none"}),
-    _variant(capped, "20 * torch.tanh(scores / 20)", "scores", {"soft_cap": "none"}),
-    _variant(clean, "torch.arange(m) <", "torch.arange(m).flip(0) <", {"lengths": "last_keys"}),
-    _variant(grouped, "scores.float(), dim=-1).to(q.dtype)", "scores, dim=-1)", {}),
-    _variant(
+    _vary(matmul, " * queries.shape[-1] ** -0.5", "", {"scale": "none"}),
+    _vary(capped, "20 * torch.tanh(scores / 20)", "scores", {"soft_cap": "none"}),
+    _vary(clean, "torch.arange(m) <", "torch.arange(m).flip(0) <", {"lengths": "last_keys"}),
+    _vary(grouped, "scores.float(), dim=-1).to(q.dtype)", "scores, dim=-1)", {}),
+    _vary(
         grouped,
         "torch.matmul(q, k.transpose(2, 3))",
         "torch.matmul(q.float(), k.float().mT)",
         {"half_scores": "in_float32"},
     ),
-    _variant(with_alibi, " - 0.25 * distance.abs()", "", {"order_of_keys": "does_not_matter"}),
-    _variant(with_alibi, "torch.arange(m - n, m,", "torch.arange(n,", FIRST),
-    _variant(
+    _vary(with_alibi, " - 0.25 * distance.abs()", "", {"order_of_keys": "does_not_matter"}),
+    _vary(with_alibi, "torch.arange(m - n, m,", "torch.arange(n,", FIRST),
+    _vary(
         wrapped,
         "dropout_p=dropout_p",
         "dropout_p=dropout_p, enable_gqa=True",
         {"grouped_heads": "interleaved"},
     ),
-    _variant(Layer, "values, weights\n", "values\n", {}),
+    _vary(Layer, "values, weights\n", "values\n", {}),
 ]
 PLANTED = [
     entry._replace(planted=True)
     for entry in [
-        _variant(einsum, "math.sqrt(q.shape[-1])", "q.shape[-1]", {"scale": "one_over_size"}),
-        _variant(einsum, " / math.sqrt(", " * math.sqrt(", {"scale": "root_of_size"}),
-        _variant(einsum, "q.shape[-1])", "k.shape[-2])", {"scale": "one_over_root_of_keys"}),
-        _variant(
+        _vary(einsum, "math.sqrt(q.shape[-1])", "q.shape[-1]", {"scale": "one_over_size"}),
+        _vary(einsum, " / math.sqrt(", " * math.sqrt(", {"scale": "root_of_size"}),
+        _vary(einsum, "q.shape[-1])", "k.shape[-2])", {"scale": "one_over_root_of_keys"}),
+        _vary(
             einsum, "q.shape[-1])", "q.shape[-1] * q.shape[1])", {"scale": "one_over_root_of_width"}
         ),
-        _variant(
+        _vary(
             capped,
             "queries.shape[-1])",
             "values.shape[-1])",
             {"scale": "one_over_root_of_value_size"},
         ),
-        _variant(rows, " / size**0.5", "", {"scale": "none"}),
-        _variant(heads_last, "q.shape[-1] ** 0.5", "8", {"scale": "constant"}),
-        _variant(
-            wrapped, "dropout_p=dropout_p", "dropout_p=dropout_p, scale=1.0", {"scale": "none"}
-        ),
+        _vary(rows, " / size**0.5", "", {"scale": "none"}),
+        _vary(heads_last, "q.shape[-1] ** 0.5", "8", {"scale": "constant"}),
         # The sum of a row
-        _variant(with_sink, "torch.exp(-top) + ", "", {"row_sum": "one"} | NAN),
-        _variant(Layer, "nan_to_num(0.0)", "nan_to_num(0.0) * 0.5", {"row_sum": "below_one|other"}),
-        _variant(
+        _vary(matmul, "scores.softmax(-1)", "scores.softmax(-2)", OVER_QUERIES),
+        _vary(with_sink, "torch.exp(-top) + ", "", {"row_sum": "one"} | NAN),
+        _vary(Layer, "nan_to_num(0.0)", "nan_to_num(0.0) * 0.5", {"row_sum": "below_one|other"}),
+        _vary(
             einsum,
             "scores = scores.masked_fill(~mask, -INF)",
             "return (scores.softmax(-1) * mask) @ v",
             {"row_sum": "after_masking", "float_mask": "other|multiplied", "hidden_key": "spreads"}
             | ZERO,
         ),
-        _variant(
+        _vary(
             einsum,
             "math.sqrt(q.shape[-1])",
             "math.sqrt(q.shape[-1]) - 0.3 * torch.arange(k.shape[-2])",
@@ -407,13 +411,13 @@ PLANTED = [
                 "half_weights": "rounded|refused",
             },
         ),
-        _variant(matmul, "triu(1)", "triu(2)", {"causal": "one_key_too_many"}),
-        _variant(matmul, "triu(1)", "triu(0)", {"causal": "own_key_hidden"} | MAY_BE_EMPTY),
-        _variant(matmul, "triu(1)", "tril(-1)", {"causal": "reversed"}),
-        _variant(heads_last, "m - n + 1", "m - n + 2", {"causal": "one_key_too_many"}),
-        _variant(narrow, "keep & (j <= i)", "keep", {"causal": "ignored", "window": "both_sides"}),
+        _vary(matmul, "triu(1)", "triu(2)", {"causal": "one_key_too_many"}),
+        _vary(matmul, "triu(1)", "triu(0)", {"causal": "own_key_hidden"} | MAY_BE_EMPTY),
+        _vary(matmul, "triu(1)", "tril(-1)", {"causal": "reversed"}),
+        _vary(heads_last, "m - n + 1", "m - n + 2", {"causal": "one_key_too_many"}),
+        _vary(narrow, "keep & (j <= i)", "keep", {"causal": "ignored", "window": "both_sides"}),
         # Masks
-        _variant(
+        _vary(
             two_axes,
             "torch.zeros_like(scores).masked_fill(mask, -INF)",
             "mask",
@@ -427,19 +431,19 @@ PLANTED = [
                 "hidden_key": "undecided|spreads",
             },
         ),
-        _variant(
+        _vary(
             online,
             "scores = torch.where(mask[..., block], scores, -INF)",
             "pass",
             HIDES_NOT | {"boolean_mask": "ignored", "float_mask": "ignored"},
         ),
-        _variant(
+        _vary(
             batched,
             "attn_mask.to(query.dtype)",
             "attn_mask.to(query.dtype) / math.sqrt(size)",
             {"float_mask": "added_before_scaling"},
         ),
-        _variant(
+        _vary(
             with_alibi,
             "scores + attn_bias",
             "scores * attn_bias",
@@ -453,7 +457,7 @@ PLANTED = [
                 "empty_row_gradient": "undecided|nan|finite",
             },
         ),
-        _variant(
+        _vary(
             rows,
             "int(valid_lens[b])",
             "int(valid_lens[b]) + 1",
@@ -463,36 +467,36 @@ PLANTED = [
                 "empty_row_gradient": "undecided|finite",
             },
         ),
-        _variant(Layer, ">= lens", ">= lens - 1", {"lengths": "one_key_too_few"}),
-        _variant(
+        _vary(Layer, ">= lens", ">= lens - 1", {"lengths": "one_key_too_few"}),
+        _vary(
             Layer,
             "torch.arange(keys.shape[-2]) >=",
             "torch.arange(keys.shape[-2]).flip(0) >=",
             {"lengths": "last_keys"},
         ),
         # Rows without keys
-        _variant(
+        _vary(
             two_axes,
             "F.softmax(scores, 1)",
             "F.softmax(scores, 1).nan_to_num(0.0)",
             {"empty_row": "zero"},
         ),
-        _variant(
+        _vary(
             online,
             "(out / total.clamp_min(1e-30))",
             "torch.where(total > 0, out / total, 0)",
             {"empty_row_gradient": "nan"},
         ),
-        _variant(
+        _vary(
             einsum,
             'torch.einsum("bhnm,bhmd->bhnd", scores.softmax(-1), v)',
             "(scores.softmax(-1) @ v).nan_to_num(0.0)",
             {"empty_row": "zero"},
         ),
         # What is hidden
-        _variant(clean, "values.where(keep, 0)", "values", {"hidden_value": "spreads"}),
-        _variant(narrow, "(~keep, -INF)", "(~keep, -1e4)", {"hidden_weight": "finite_fill"}),
-        _variant(
+        _vary(clean, "values.where(keep, 0)", "values", {"hidden_value": "spreads"}),
+        _vary(narrow, "(~keep, -INF)", "(~keep, -1e4)", {"hidden_weight": "finite_fill"}),
+        _vary(
             capped,
             "mask == 0, -INF",
             "mask == 0, 0",
@@ -503,7 +507,7 @@ PLANTED = [
                 "float_mask": "read_as_boolean|other",
             },
         ),
-        _variant(
+        _vary(
             einsum,
             "scores.masked_fill(~mask, -INF)",
             "scores + ~mask * -1e9",
@@ -515,48 +519,48 @@ PLANTED = [
             },
         ),
         # Windows and groups
-        _variant(
+        _vary(
             grouped,
             "back < sliding_window",
             "back <= sliding_window",
             {"window": "own_key_not_counted"},
         ),
-        _variant(grouped, "(back >= 0) & (back <", "(back.abs() <", {"window": "both_sides"}),
-        _variant(
+        _vary(grouped, "(back >= 0) & (back <", "(back.abs() <", {"window": "both_sides"}),
+        _vary(
             grouped, "(back >= 0) & (back <", "(back >= 1) & (back <=", {"window": "own_key_hidden"}
         ),
-        _variant(
+        _vary(
             grouped,
             "k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)",
             "k.repeat(1, group, 1, 1), v.repeat(1, group, 1, 1)",
             {"grouped_heads": "tiled"},
         ),
         # Precision and dropout
-        _variant(
+        _vary(
             clean,
             "queries.float() @ keys.float().mT",
             "(queries @ keys.mT).float()",
             {"half_scores": "rounded"},
         ),
-        _variant(
+        _vary(
             clean,
             "scores.softmax(-1) @",
             "scores.softmax(-1).to(values.dtype).float() @",
             {"half_weights": "rounded"},
         ),
-        _variant(
+        _vary(
             batched,
             "F.dropout(torch.softmax(scores, dim=-1), dropout_p)",
             "torch.softmax(F.dropout(scores, dropout_p), -1)",
             {"dropout": "on_scores"},
         ),
-        _variant(
+        _vary(
             Layer,
             "F.dropout(weights, dropout) @ values",
             "F.dropout(weights @ values, dropout)",
             {"dropout": "on_output"},
         ),
-        _variant(
+        _vary(
             narrow,
             "F.dropout(weights, dropout)",
             "(weights * (torch.rand_like(weights) >= dropout))",
