@@ -1,7 +1,7 @@
 """Attention functions of many styles: sound ones, and ones with one planted deviation each.
 
 A variant is its parent with one piece of its source replaced. What is expected of a function comes
-from its code. `a|b` stands where the code alone allows two answers.
+from its code. `a|b` means that the code alone allows two answers.
 """
 
 import inspect
@@ -320,7 +320,7 @@ OVER_QUERIES = {
     "row_sum": "over_queries",
     "scale": "one_over_root_of_size|other|undecided",
     "soft_cap": "none|undecided|other",
-    "causal": "from_first_key|other",
+    "causal": "from_first_key|other|undecided",
     "float_mask": "added|other|undecided",
     "boolean_mask": "no_argument|added_as_numbers|other",
     "empty_row": "zero|nan|other|undecided",
@@ -390,6 +390,12 @@ PLANTED = [
         ),
         _vary(rows, " / size**0.5", "", {"scale": "none"}),
         _vary(heads_last, "q.shape[-1] ** 0.5", "8", {"scale": "constant"}),
+        _vary(
+            einsum,
+            " / math.sqrt(q.shape[-1])",
+            ".div(math.sqrt(q.shape[-1]) * 30).tanh().mul(30)",
+            {"soft_cap": "capped"},
+        ),
         # The sum of a row
         _vary(matmul, "scores.softmax(-1)", "scores.softmax(-2)", OVER_QUERIES),
         _vary(with_sink, "torch.exp(-top) + ", "", {"row_sum": "one"} | NAN),
@@ -468,12 +474,6 @@ PLANTED = [
             },
         ),
         _vary(Layer, ">= lens", ">= lens - 1", {"lengths": "one_key_too_few"}),
-        _vary(
-            Layer,
-            "torch.arange(keys.shape[-2]) >=",
-            "torch.arange(keys.shape[-2]).flip(0) >=",
-            {"lengths": "last_keys"},
-        ),
         # Rows without keys
         _vary(
             two_axes,

@@ -42,5 +42,5 @@ def test_only_what_the_line_changes_differs_from_the_parent(name):
     assert differing <= set(changes)
 
 
-def test_there_are_forty_of_each_kind_and_no_name_stands_twice():
+def test_there_are_forty_of_each_kind_and_every_name_is_new():
     assert (len(SOUND), len(PLANTED), len(ENTRIES)) == (40, 40, 80)
