@@ -74,18 +74,19 @@ def hidden_key(subject: Subject) -> Finding:
 
 
 def _poison(subject: Subject, place: int) -> Finding:
-    tensors = [*random_inputs(subject.caller, 4, 4, 1, 1)]
+    outputs = []
     try:
-        hidden = subject.hide([True, True, True, False])
-        outputs = []
-        for number in (math.nan, math.inf):
-            poisoned = [it.clone() for it in tensors]
-            poisoned[place][..., -1, :] = number
+        hidden = subject.hide_one()
+        for number in (0.5, math.nan, math.inf):
+            tensors = [*random_inputs(subject.caller, 4, 4, 1, 1)]
+            tensors[place][..., subject.hidden, :] = number
             with torch.no_grad():
-                outputs.append(subject.caller(*poisoned, **hidden)[0, 0, -1])
+                outputs.append(subject.caller(*tensors, **hidden)[0, 0, -1])
     except RefusedError as refused:
         return undecided(refused)
-    spreads = [not bool(output.isfinite().all()) for output in outputs]
+    # A NaN that the function replaces by 0 has changed the output, too.
+    usual, *outputs = outputs
+    spreads = [not torch.allclose(output, usual, atol=1e-3) for output in outputs]
     answers = {
         (False, False): "stays_out",
         (True, True): "spreads",
@@ -101,15 +102,15 @@ def _poison(subject: Subject, place: int) -> Finding:
 def hidden_weight(subject: Subject) -> Finding:
     """Lower all visible scores until a hidden key, of score 0, has a larger weight than they."""
     try:
-        hidden = subject.hide([True, True, True, False])
+        hidden = subject.hide_one()
     except RefusedError as refused:
         return undecided(refused)
     if subject.answer("scale") in ("other", UNDECIDED):
         return undecided(TEXT("scale_needed"))
 
     def share(visible: float, of_hidden: float = 0.0) -> float:
-        weights = subject.weigh((visible, visible, visible, of_hidden), **hidden)
-        return float(weights[-1, -1])
+        scores = [of_hidden if key == subject.hidden else visible for key in range(4)]
+        return float(subject.weigh(scores, **hidden)[-1, subject.hidden])
 
     low, high = 1.0, LARGEST[subject.caller.dtype]
     ordinary = share(-low)

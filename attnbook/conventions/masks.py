@@ -8,17 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.conventions.caller import RefusedError
+from attnbook.conventions.caller import RefusedError, random_inputs
 from attnbook.conventions.subject import (
     NO_ARGUMENT,
     SCORE,
     Finding,
     Subject,
+    log_ratio,
     show,
 )
 from attnbook.messages import Messages
 
 TEXT = Messages(__file__)
+ORDERED = ("from_last_key", "from_first_key", "refused")  # alike with as many queries as keys
 
 
 def visible_to(subject: Subject, num_queries: int, num_keys: int, **options: Any) -> Tensor:  # noqa: ANN401
@@ -102,7 +104,7 @@ def _mask_of_booleans(subject: Subject, option: str, mask: Tensor) -> Finding:
         return Finding("other", evidence)
     raised = float(changed[0].log() - changed[1].log())
     if abs(raised) < 0.02:
-        answer = "ignored"
+        answer = "other" if option == "mask" and _has_effect(subject, option, True) else "ignored"
     elif any(math.isclose(raised, number, rel_tol=0.02) for number in _added(subject, 1)):
         answer = "added_as_numbers"
     else:
@@ -154,14 +156,32 @@ def float_mask(subject: Subject) -> Finding:
     elif is_raised(before):
         answer = "added_before_scaling"
     elif is_raised([0, 0]):
-        answer = "ignored"
-    elif is_raised([SCORE, 1.5 * SCORE]) or (
-        hidden == [True, False, False, True] and abs(raised[1] - raised[0]) > near
-    ):
+        answer = "other" if _has_effect(subject, caller.adds_by, False) else "ignored"
+    elif hidden == [True, False, False, True] and abs(raised[1] - raised[0]) > near:
         answer = "multiplied"
     else:
-        answer = _read_as_boolean(subject)
+        answer = "multiplied" if _is_multiplied(subject) else _read_as_boolean(subject)
     return Finding(answer, evidence)
+
+
+def _has_effect(subject: Subject, option: str, is_boolean: bool) -> bool:
+    """Whether a mask that differs between queries changes random weights."""
+    queries, keys, _ = random_inputs(subject.caller, 4, 4, 1, 1)
+    mask = (~torch.eye(4, dtype=torch.bool, device=queries.device)).expand(1, 1, -1, -1)
+    given = {option: mask if is_boolean else mask.to(queries.dtype)}
+    weights = subject.read_weights(queries, keys, 0, **given)
+    without = subject.read_weights(queries, keys)
+    return not torch.allclose(weights, without, atol=0.02, equal_nan=True)
+
+
+def _is_multiplied(subject: Subject) -> bool:
+    """Whether a mask of 2 doubles what a mask of 1 leaves."""
+    above = []
+    for number in (1.0, 2.0):
+        given = torch.full((1, 1, 2, 2), number, dtype=subject.caller.dtype)
+        option = {subject.caller.adds_by: given.to(subject.caller.device)}
+        above.append(log_ratio(subject.weigh((1.0, 0.0), 2, **option), 0, 1))
+    return above[0] != 0 and math.isclose(above[1], 2 * above[0], rel_tol=0.02)
 
 
 def _read_as_boolean(subject: Subject) -> str:
@@ -169,7 +189,8 @@ def _read_as_boolean(subject: Subject) -> str:
     caller = subject.caller
     numbers = torch.tensor([0.0, 1.0, 1.0, 0.0], dtype=caller.dtype, device=caller.device)
     given = {caller.adds_by: numbers.expand(1, 1, 4, -1)}
-    drawn = draw(visible_to(subject, 4, 4, **given)[-1:])
+    weights = subject.weigh([SCORE] * 4, 4, **given)[-1]
+    drawn = draw((weights > 1e-6)[None])
     return {"0110": "read_as_boolean", "1001": "one_hides"}.get(drawn, "other")
 
 
@@ -197,7 +218,7 @@ def window(subject: Subject) -> Finding:
     names = subject.caller.names
     if "window" not in names:
         return Finding(NO_ARGUMENT, TEXT("without_argument", name="window"))
-    order = {"causal": True} if subject.answer("causal") == "from_last_key" else {}
+    order = {"causal": True} if subject.answer("causal") in ORDERED else {}
     problem = None
     for size in (3, (3, 0)):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -13,7 +14,6 @@ from attnbook.conventions.subject import (
     UNDECIDED,
     Finding,
     Subject,
-    log_ratio,
     show,
     undecided,
 )
@@ -43,24 +43,31 @@ def grouped_heads(subject: Subject) -> Finding:
 
 
 def half_scores(subject: Subject) -> Finding:
-    """Make two scores that bfloat16 rounds to the same number."""
-    if subject.answer("scale") in ("other", UNDECIDED):
+    """Make two scores that bfloat16 rounds to the same number, of values that cancel."""
+    if subject.answer("scale") in ("other", UNDECIDED) or subject.answer("soft_cap") == "clamped":
         return undecided(TEXT("scale_needed"))
-    if subject.answer("soft_cap") != "none":
-        return undecided(TEXT("capped_scores"))
     half = _in_half(subject)
     size = half.caller.sizes[0]
-    queries, keys = (torch.zeros(1, 1, 2, size, dtype=torch.float64) for _ in range(2))
+    cap = subject.findings["soft_cap"].value
+    # A power of two: bfloat16 makes it of the next number, too, which is a 256th larger.
+    product = 2.0 ** math.floor(math.log2((cap / 2 if cap else 256) / subject.scale(size, 2)))
+    queries, keys, values = (torch.zeros(1, 1, 2, size, dtype=torch.float64) for _ in range(3))
     queries[..., :2] = torch.tensor([16.0, 2.0])
-    keys[..., 0] = 64
-    keys[0, 0, 1, 1] = 2  # the dot products are 1024 and 1028, of which bfloat16 makes 1024
+    keys[..., 0] = product / 16
+    values[0, 0, 0], values[0, 0, 1] = 1, -1
+    outputs = []
     try:
-        weights = half.read_weights(queries, keys)[0, 0]
+        for more in (0, product / 512):
+            keys[0, 0, 1, 1] = more
+            tensors = [it.to(half.caller.device, torch.bfloat16) for it in (queries, keys, values)]
+            with torch.no_grad():
+                outputs.append(float(half.caller(*tensors)[0, 0, -1, 0]))
     except RefusedError as refused:
         return Finding("refused", str(refused))
-    evidence = TEXT("half_scores", weights=show(weights[-1].tolist()))
-    apart = abs(log_ratio(weights, 1, 0))
-    return Finding("rounded" if apart < 0.01 else "in_float32", evidence)
+    evidence = TEXT(
+        "half_scores", products=show([product, product * 257 / 256]), outputs=show(outputs)
+    )
+    return Finding("rounded" if outputs[0] == outputs[1] else "in_float32", evidence)
 
 
 def half_weights(subject: Subject) -> Finding:
@@ -122,6 +129,7 @@ def dropout(subject: Subject) -> Finding:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             torch.manual_seed(0)
             output = caller(queries, keys, torch.ones_like(keys), **options)[0, 0].double().cpu()
+            usual = subject.caller(queries, keys, torch.ones_like(keys)).double().mean()
             torch.manual_seed(0)
             weights = dropped.read_weights(queries, keys, max(size, 16), **options)[0, 0]
     except RefusedError as refused:
@@ -133,7 +141,7 @@ def dropout(subject: Subject) -> Finding:
     if features_differ:
         answer = "on_output"
     elif rows_differ:
-        answer = "on_weights" if mean > 0.75 else "on_weights_not_scaled"
+        answer = "on_weights" if mean > 0.75 * float(usual) else "on_weights_not_scaled"
     else:
         answer = "on_scores" if float(weights.std()) > 0.01 else "ignored"
     return Finding(answer, evidence)

@@ -42,7 +42,7 @@ def scale(subject: Subject) -> Finding:
         return undecided(TEXT("scale_unclear", factors=show(factors)))
     counted = "; ".join(f"{sizes.describe()}: {factor:.3g}" for sizes, factor in measured)
     evidence = TEXT("scale_measured", calls=counted)
-    if not _is_dot_product(subject, factors[0]):
+    if not _is_dot_product(subject):
         return Finding("other", evidence + TEXT("no_dot_product"))
     tolerance = 0.1 if caller.dtype == torch.bfloat16 else 2e-3
     for answer, formula in SCALES.items():
@@ -64,11 +64,12 @@ def _factor(subject: Subject, sizes: Sizes) -> float:
     return (log_ratio(after, 0, 1) - log_ratio(before, 0, 1)) / step
 
 
-def _is_dot_product(subject: Subject, factor: float) -> bool:
+def _is_dot_product(subject: Subject) -> bool:
     """Whether small random vectors have the scores of their dot products, and 0 gives no score."""
     if subject.caller.dtype == torch.bfloat16:
         return True  # too coarse to decide
     queries, keys, _ = (it.double().cpu() / 4 for it in random_inputs(subject.caller, 4, 4, 1, 1))
+    factor = _factor(subject, Sizes(queries.shape[-1], num_keys=4))
     weights = subject.read_weights(queries, keys)[0, 0]
     before = subject.read_weights(0 * queries, keys)[0, 0]
     alike = subject.read_weights(0 * queries, 0 * keys)[0, 0]
@@ -85,9 +86,9 @@ def soft_cap(subject: Subject) -> Finding:
     """Raise one of two scores far above the other, and see how far above it counts."""
     if subject.answer("scale") in ("other", UNDECIDED):
         return undecided(TEXT("scale_needed"))
-    found = {}
+    found, alike = {}, subject.weigh((0, 0))
     for score in (5.0, 20.0, 80.0):
-        above = log_ratio(subject.weigh((score, 0)), 0, 1)
+        above = log_ratio(subject.weigh((score, 0)), 0, 1) - log_ratio(alike, 0, 1)
         if math.isfinite(above):
             found[score] = above
     if not found:
@@ -117,7 +118,7 @@ def row_sum(subject: Subject) -> Finding:
     evidence = TEXT("sums", rows=show(rows.tolist()))
     if torch.allclose(rows, one, atol=near):
         try:
-            hidden = subject.hide([True, True, True, False])
+            hidden = subject.hide_one()
         except RefusedError:
             return Finding("one", evidence)
         rows = subject.read_weights(queries, keys, **hidden)[0, 0].sum(-1)

@@ -22,6 +22,7 @@ TEXT = Messages(__file__)
 UNDECIDED = "undecided"
 NO_ARGUMENT = "no_argument"
 SCORE = 3.0  # of keys that are alike: not 0, so that a fill of 0 can be distinguished
+LENGTHS = ("first_keys", "last_keys", "one_key_too_many", "one_key_too_few")
 LARGEST = {torch.float64: 1e300, torch.float32: 1e37, torch.bfloat16: 1e37}
 
 
@@ -113,22 +114,34 @@ class Subject:
             weights = self.caller(*tensors, **options)[..., :num_keys]
         return weights.double().cpu()
 
-    def hide(self, visible: list[bool], num_queries: int = 0) -> dict[str, Any]:
-        """The options that hide keys from all queries; of lengths, hidden keys must come last.
+    @property
+    def hidden(self) -> int:
+        """Which of four keys `hide_one` hides: the last, or the first if lengths keep the last."""
+        return 0 if self.answer("lengths") == "last_keys" else 3
+
+    def hide_one(self) -> dict[str, Any]:
+        """The options that hide one of four keys from all queries."""
+        return self.hide([key != self.hidden for key in range(4)])
+
+    def hide(self, visible: list[bool]) -> dict[str, Any]:
+        """The options that hide keys from as many queries.
 
         Raises:
-            RefusedError: nothing was found that hides keys.
+            RefusedError: nothing was found that hides these keys.
         """
         shown = torch.tensor(visible, device=self.caller.device)
-        full = shown.expand(1, 1, num_queries or len(visible), -1)
+        full = shown.expand(1, 1, len(visible), -1)
         booleans, padding = self.answer("boolean_mask"), self.answer("key_padding_mask")
+        numbers = self.answer("float_mask")
+        length = sum(visible) + {"one_key_too_many": -1, "one_key_too_few": 1}.get(
+            self.answer("lengths"), 0
+        )
         if booleans in ("true_keeps", "true_hides"):
             return {"mask": full if booleans == "true_keeps" else ~full}
         if padding in ("true_keeps", "true_hides"):
             return {"padding": (shown if padding == "true_keeps" else ~shown)[None]}
-        if self.answer("lengths") == "first_keys":
-            return {"lengths": shown.sum()[None]}
-        numbers = self.answer("float_mask")
+        if self.answer("lengths") in LENGTHS and length >= 0:
+            return {"lengths": torch.tensor([length], device=self.caller.device)}
         if numbers in ("read_as_boolean", "one_hides"):
             zero_or_one = full if numbers == "read_as_boolean" else ~full
             return {self.caller.adds_by: zero_or_one.to(self.caller.dtype)}

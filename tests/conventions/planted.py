@@ -249,6 +249,7 @@ HIDES_NOT = {
 
 KEEPS, HIDES = {"boolean_mask": "true_keeps"}, {"boolean_mask": "true_hides"}
 REFUSES, READS = {"float_mask": "refused"}, {"float_mask": "read_as_boolean"}
+ONE_HIDES = {"float_mask": "one_hides"}
 DROPS = {"dropout": "on_weights"}
 FIRST = {"causal": "from_first_key"}
 LENGTHS = {"lengths": "first_keys"}
@@ -258,7 +259,12 @@ PARENTS: dict[Callable[..., Any] | type, dict[str, str]] = {
     rows: LENGTHS | ZERO | CLEAN,
     online: KEEPS | REFUSES | ZERO | FILLED | FLOAT32,
     batched: KEEPS | {"float_mask": "added", "grouped_heads": "undecided"} | NAN | ADDED | DROPS,
-    wrapped: KEEPS | {"float_mask": "added"} | FIRST | ZERO | ADDED | DROPS,
+    wrapped: KEEPS
+    | {"float_mask": "added", "half_scores": "in_float32"}  # the kernel's sums are in float32
+    | FIRST
+    | ZERO
+    | ADDED
+    | DROPS,
     heads_last: MEAN
     | FILLED
     | {"key_padding_mask": "true_hides", "causal": "from_last_key", "hidden_weight": "finite_fill"},
@@ -268,7 +274,7 @@ PARENTS: dict[Callable[..., Any] | type, dict[str, str]] = {
         "float_mask": "other|read_as_boolean",
         "window": "own_key_counted",
         "grouped_heads": "interleaved",
-        "empty_row": "other",
+        "empty_row": "as_if_visible",  # -1e4 is added to all scores
         "empty_row_gradient": "finite",
         "hidden_value": "spreads",
         "hidden_key": "spreads",
@@ -346,9 +352,10 @@ SOUND = [
     ),
     _vary(heads_last, "triu(m - n + 1)", "triu(1)", FIRST),
     _vary(Layer, ".nan_to_num(0.0)", "", NAN),
-    _vary(capped, "mask == 0", "mask != 0", HIDES),
-    _vary(capped, "-INF, scores)\n    if", "-1e9, scores)\n    if", MEAN_FILL),
-    _vary(with_sink, "mask.logical_not()", "mask.bool()", HIDES),
+    _vary(capped, "mask == 0", "mask != 0", HIDES | ONE_HIDES),
+    # No score that is capped is as low as the fill, so the weight is exactly 0 all the same.
+    _vary(capped, "-INF, scores)\n    if", "-1e9, scores)\n    if", MEAN),
+    _vary(with_sink, "mask.logical_not()", "mask.bool()", HIDES | ONE_HIDES),
     _vary(two_axes, "(mask, -INF)", "(~mask, -INF)", KEEPS),
     _vary(narrow, "& key_padding_mask", "& ~key_padding_mask", {"key_padding_mask": "true_hides"}),
     _vary(narrow, "(i - j).abs() < window", "i - j <= window", {"window": "own_key_not_counted"}),
