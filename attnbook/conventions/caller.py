@@ -26,7 +26,7 @@ NAMES = {
     "values": ("values", "value", "v"),
     "mask": ("mask", "attn_mask", "attention_mask"),
     "bias": ("bias", "attn_bias", "attention_bias"),
-    "lengths": ("valid_lens", "lengths", "valid_lengths", "seq_lens"),
+    "lengths": ("valid_lens", "lengths", "valid_lengths", "seq_lens", "key_value_seq_lengths"),
     "padding": ("key_padding_mask", "padding_mask", "key_mask"),
     "causal": ("causal", "is_causal", "use_causal_mask"),
     "window": ("window", "window_size", "sliding_window", "local_window_size"),
@@ -141,10 +141,12 @@ class Caller:
             RefusedError: it has no dropout.
         """
         trained = copy.deepcopy(self.function)
-        modules = trained.train().modules() if isinstance(trained, nn.Module) else ()
-        drops = [it for it in modules if isinstance(it, nn.Dropout)]
-        for module in drops:
-            module.p = 0.5
+        drops = False
+        for module in trained.train().modules() if isinstance(trained, nn.Module) else ():
+            for name in ("p",) if isinstance(module, nn.Dropout) else NAMES["dropout"]:
+                if isinstance(getattr(module, name, None), float):
+                    setattr(module, name, 0.5)
+                    drops = True
         if not drops:
             raise RefusedError(TEXT("without_argument", name="dropout"))
         return replace(self, function=trained)

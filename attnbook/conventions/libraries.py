@@ -78,8 +78,9 @@ def own_layer(layer: MultiHeadAttention, device: torch.device | str) -> Caller:
 class _Layer(nn.Module):
     """What attention functions of `transformers` read from the layer that calls them."""
 
-    def __init__(self, groups: int, causal: bool, training: bool) -> None:
+    def __init__(self, size: int, groups: int, causal: bool, training: bool) -> None:
         super().__init__()
+        self.head_dim = size
         self.num_key_value_groups = groups
         self.is_causal = causal
         self.train(training)
@@ -92,7 +93,7 @@ def transformers_interface(function: Function, parameters: dict[str, bool]) -> C
         queries, keys, _values = tensors
         drops = options.get("dropout", 0.0)
         causal = options.get("is_causal", False)
-        layer = _Layer(queries.shape[1] // keys.shape[1], causal, drops > 0)
+        layer = _Layer(queries.shape[-1], queries.shape[1] // keys.shape[1], causal, drops > 0)
         mask = options.pop("attention_mask", None)
         output: Tensor = function(layer, *tensors, mask, **options)[0]
         return output.transpose(1, 2)

@@ -144,4 +144,6 @@ def dropout(subject: Subject) -> Finding:
         answer = "on_weights" if mean > 0.75 * float(usual) else "on_weights_not_scaled"
     else:
         answer = "on_scores" if float(weights.std()) > 0.01 else "ignored"
+        if answer == "ignored" and not options:
+            return undecided(evidence)  # a layer may have dropout that this call does not use
     return Finding(answer, evidence)
