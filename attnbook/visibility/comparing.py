@@ -69,7 +69,11 @@ class Comparison:
         elif len(names) == 1:
             mistake = self.mistakes[0]
             where = ", ".join(map(str, mistake.layers))
-            layers = TEXT("in_layers", layers=where) if len(self.mistakes) == 1 and where else ""
+            layers = (
+                TEXT("in_layers", layers=where, count=len(mistake.layers))
+                if len(self.mistakes) == 1 and where
+                else ""
+            )
             lines.append(TEXT("one_mistake", layers=layers, message=mistake.message))
         else:
             messages = dict.fromkeys(mistake.message for mistake in self.mistakes)
@@ -171,19 +175,26 @@ def _padding_of(rules: Sequence[Rule], count: int) -> Tensor:
 def _explain(
     pairs: Tensor, rules: Sequence[Rule], masks: list[Tensor], own: Tensor, is_model: bool
 ) -> list[Explanation]:
-    """The mistakes that give this map: made in all layers that can have them, else in one."""
+    """The mistakes that give this map: of all layers that can have them, else of one layer.
+
+    Layers mostly run the same code, so a mistake of only one of several is less likely.
+    """
     made = [{_kind_of(it): it for it in reversed(common_mistakes(rule))} for rule in rules]
-    found = []
-    for kind in dict.fromkeys(kind for of_layer in made for kind in of_layer):
-        layers = [layer for layer, of_layer in enumerate(made) if kind in of_layer]
-        choices = [tuple(layers), *((layer,) for layer in layers if len(layers) > 1)]
-        for choice in choices:
+    kinds = dict.fromkeys(kind for of_layer in made for kind in of_layer)
+    layers = {kind: tuple(at for at, it in enumerate(made) if kind in it) for kind in kinds}
+    in_all = [(kind, it) for kind, it in layers.items() if len(it) > 1 or len(rules) == 1]
+    in_one = [(kind, (at,)) for kind, it in layers.items() for at in it]
+    for choices in (in_all, in_one):
+        found = []
+        for kind, choice in choices:
             wrong = [made[at][kind].mask if at in choice else it for at, it in enumerate(masks)]
             if torch.equal(_join(wrong, is_model) | own, pairs):
-                mistake, where = made[choice[0]][kind], choice if is_model else ()
+                mistake = made[choice[0]][kind]
+                where = choice if is_model else ()
                 found.append(Explanation(mistake.name, mistake.message, where))
-                break  # the same mistake in fewer layers says no more
-    return found
+        if found:
+            return found
+    return []
 
 
 def _kind_of(mistake: CommonMistake) -> str:
