@@ -36,6 +36,7 @@ from attnbook.weighting import masked_softmax
 
 if TYPE_CHECKING:
     from attnbook.conventions import fingerprint
+    from attnbook.visibility import visible_pairs
 
 __all__ = [
     "AdditiveAttention",
@@ -69,10 +70,11 @@ __all__ = [
     "sinusoidal_encoding",
     "split_heads",
     "start_mask",
+    "visible_pairs",
     "window_mask",
 ]
 # Imported at their first use, so that `import attnbook` stays fast.
-LATER = {"fingerprint": "attnbook.conventions"}
+LATER = {"fingerprint": "attnbook.conventions", "visible_pairs": "attnbook.visibility"}
 
 
 def __getattr__(name: str) -> object:

@@ -95,7 +95,12 @@ class Caller:
             if name in ("mask", "bias"):
                 value = self._shape_mask(name, value)  # noqa: PLW2901
             given[self.names[name]] = value
-        tensors = [inside(each) for each in (queries, keys, values)]
+        # Copies, in case the function changes them in place.
+        copies = (
+            torch.clone(inside(each), memory_format=torch.contiguous_format)
+            for each in (queries, keys, values)
+        )
+        tensors = [*copies]
         if all(name in self.names for name in TENSORS):
             given |= {self.names[name]: it for name, it in zip(TENSORS, tensors, strict=True)}
             tensors = []
@@ -103,7 +108,10 @@ class Caller:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 output = self.function(*tensors, **given)
-            output = outside(output[0] if isinstance(output, tuple | list) else output)
+            output = output[0] if isinstance(output, tuple | list) else output
+            if not isinstance(output, Tensor):
+                raise TypeError(TEXT("no_tensor", kind=type(output).__name__))
+            output = outside(output)
         except Exception as error:
             raise RefusedError(describe_error(error)) from error
         expected = (*queries.shape[:-1], values.shape[-1])

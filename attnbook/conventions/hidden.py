@@ -36,7 +36,7 @@ def empty_row(subject: Subject) -> Finding:
         return Finding("refused", str(refused))
     mean = values[0, 0].double().mean(0)
     evidence = TEXT("empty", output=show(output[:2].tolist()), mean=show(mean[:2].tolist()))
-    near = 0.02 if subject.caller.dtype == torch.bfloat16 else 1e-4
+    near = 0.02 if subject.caller.dtype == torch.bfloat16 else 5e-3  # -1e4 + score is rounded
     for answer, expected in {
         "zero": torch.zeros_like(output),
         "nan": torch.full_like(output, math.nan),

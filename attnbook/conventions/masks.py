@@ -141,7 +141,7 @@ def float_mask(subject: Subject) -> Finding:
     if caller.adds_by == "bias":
         evidence += TEXT("by_bias", name=caller.names["bias"])
     changed = (weights / base).log()
-    raised = [float(changed[key] - changed[0]) for key in (1, 2)]
+    raised = [float(changed[key] - changed[0].clamp(min=-1e4)) for key in (1, 2)]
     near = 0.1 if caller.dtype == torch.bfloat16 else 0.01
     after, before = ([_added(subject, it)[place] for it in (1.0, 1.5)] for place in (0, 1))
 
@@ -155,14 +155,22 @@ def float_mask(subject: Subject) -> Finding:
         answer = "added_before_scaling"
     elif is_raised([0, 0]):
         answer = "ignored"
-    elif is_raised([SCORE, 1.5 * SCORE]):
+    elif is_raised([SCORE, 1.5 * SCORE]) or (
+        hidden == [True, False, False, True] and abs(raised[1] - raised[0]) > near
+    ):
         answer = "multiplied"
-    elif hidden in ([True, False, False, True], [False, True, True, False]):
-        alike = math.isclose(raised[0], raised[1], abs_tol=near) or hidden[1]
-        answer = "read_as_boolean" if alike else "multiplied"
     else:
-        answer = "other"
+        answer = _read_as_boolean(subject)
     return Finding(answer, evidence)
+
+
+def _read_as_boolean(subject: Subject) -> str:
+    """What 0 and 1 hide, where other numbers have no plain meaning."""
+    caller = subject.caller
+    numbers = torch.tensor([0.0, 1.0, 1.0, 0.0], dtype=caller.dtype, device=caller.device)
+    given = {caller.adds_by: numbers.expand(1, 1, 4, -1)}
+    drawn = draw(visible_to(subject, 4, 4, **given)[-1:])
+    return {"0110": "read_as_boolean", "1001": "one_hides"}.get(drawn, "other")
 
 
 def lengths(subject: Subject) -> Finding:

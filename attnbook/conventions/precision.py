@@ -10,6 +10,7 @@ from attnbook.conventions.caller import RefusedError
 from attnbook.conventions.subject import (
     NO_ARGUMENT,
     SCORE,
+    UNDECIDED,
     Finding,
     Subject,
     log_ratio,
@@ -43,7 +44,9 @@ def grouped_heads(subject: Subject) -> Finding:
 
 def half_scores(subject: Subject) -> Finding:
     """Make two scores that bfloat16 rounds to the same number."""
-    if subject.answer("soft_cap") not in ("none", ""):
+    if subject.answer("scale") in ("other", UNDECIDED):
+        return undecided(TEXT("scale_needed"))
+    if subject.answer("soft_cap") != "none":
         return undecided(TEXT("capped_scores"))
     half = _in_half(subject)
     size = half.caller.sizes[0]

@@ -128,7 +128,11 @@ class Subject:
             return {"padding": (shown if padding == "true_keeps" else ~shown)[None]}
         if self.answer("lengths") == "first_keys":
             return {"lengths": shown.sum()[None]}
-        if self.answer("float_mask").startswith("added"):
+        numbers = self.answer("float_mask")
+        if numbers in ("read_as_boolean", "one_hides"):
+            zero_or_one = full if numbers == "read_as_boolean" else ~full
+            return {self.caller.adds_by: zero_or_one.to(self.caller.dtype)}
+        if numbers.startswith("added"):
             added = torch.zeros(full.shape, dtype=self.caller.dtype, device=shown.device)
             return {self.caller.adds_by: added.masked_fill(~full, -math.inf)}
         raise RefusedError(TEXT("nothing_hides"))

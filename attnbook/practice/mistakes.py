@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attnbook.masking import mistakes as masks
 from attnbook.practice.reference_steps import angles_of, filled, lowered, rotated, scale, weigh
 from attnbook.practice.task import Task
 
@@ -249,14 +250,14 @@ masking.bug(
     symptom="Each token attends to exactly what should be hidden, and to nothing else.",
     origin="LLMs-from-scratch#1061, tensorflow/text#894, nn.MultiheadAttention against SDPA",
     fix="invert it with `~`: here True = visible, elsewhere True may mean hidden.",
-)(torch.logical_not)
+)(masks.inverted)
 
 masking.bug(
     "nothing hidden",
     "nothing is hidden: lengths or mask are not used.",
     symptom="Outputs change with what should be hidden: padding, or the future.",
     fix="fill the scores of hidden keys with -inf before the softmax.",
-)(torch.ones_like)
+)(masks.nothing_hidden)
 
 masking.bug(
     "mask transposed",
@@ -264,14 +265,14 @@ masking.bug(
     symptom="With as many queries as keys, tokens attend to what should be hidden; otherwise it "
     "raises.",
     fix="leave the axes as they are: rows are queries, columns are keys.",
-)(lambda visible: visible.mT)
+)(masks.transposed)
 
 masking.bug(
     "the first examples mask for all",
     "the first example's mask or length is used for the whole batch.",
     symptom="A batch of one is right; in larger ones all examples are masked like the first.",
     fix="keep the axis of examples: each has its own.",
-)(lambda visible: visible[:1].expand_as(visible))
+)(masks.first_example_for_all)
 
 masking.bug(
     "the first query's row for all",
@@ -279,21 +280,21 @@ masking.bug(
     symptom="A mask of padding works; a causal one shows every query the first key only.",
     origin="a common mistake: code that was written for masks of padding",
     fix="keep the axis of queries: each has its own row.",
-)(lambda visible: visible[..., :1, :].expand_as(visible))
+)(masks.first_query_for_all)
 
 masking.bug(
     "one key too many",
     "one key too many is visible: the next one, or the first of the padding.",
     symptom="A little attention always goes to one key that should be hidden.",
     fix="count positions from 0: `position < length`, or `key <= query`.",
-)(lambda visible: visible | F.pad(visible[..., :-1], (1, 0), value=True))
+)(masks.one_key_too_many)
 
 masking.bug(
     "one key too few",
     "one key too few is visible: the query's own key, or the last before the padding, is hidden.",
     symptom="The last word of each sentence, or a query's own, is never attended to.",
     fix="count positions from 0: `position < length`, or `key <= query`.",
-)(lambda visible: visible & F.pad(visible[..., 1:], (0, 1), value=False))
+)(masks.one_key_too_few)
 
 pooling.bug(
     "keys are pooled",

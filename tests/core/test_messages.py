@@ -44,6 +44,8 @@ GOOD = {
     "start_mask": {"starts": PER_EXAMPLE, "shape": SHAPE},
     "prefix_mask": {"prefix_lens": PER_EXAMPLE, "shape": SHAPE},
     "document_mask": {"documents": torch.arange(7), "shape": SHAPE},
+    "visible_pairs": {"function": lambda x: x, "tokens": ones(3, 4), "vocab_size": None}
+    | {"replacements": 1, "batch_size": 4, "seed": 0},
     "window_mask": {"shape": SHAPE, "window": 3, "ahead": 0},
     "position_mask": {
         "query_positions": torch.arange(3),

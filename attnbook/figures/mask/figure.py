@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import chain
+from operator import ne
 from typing import TYPE_CHECKING, Any
 
 import traitlets
 
+from attnbook.checks import describe_value
 from attnbook.figures.mask.rule_parser import evaluate_rule
 from attnbook.figures.shared.base import SHARED, Figure, check_count, module, stylesheet
 from attnbook.masking.interop import MaskRules
+from attnbook.masking.mistakes import common_mistakes
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:
@@ -45,8 +49,13 @@ class MaskFigure(Figure):
             in `attnbook.masking.interop.MaskRules`.
         goal: a mask of these sizes for the reader to make. The figure shows it, and says how
             many pairs differ and which common mistake explains them.
+        observed: a map of these sizes to compare the rules with, rows of booleans or a tensor,
+            for instance from `attnbook.visible_pairs`. The figure shows both, marks and counts
+            the pairs that differ, and Python names the common mistake with the rules that gives
+            this map.
         groups: the controls shown, some of "sizes", "padding", "order", "window",
-            "documents", "predicate", "code"; by default all (with a goal all but "sizes").
+            "documents", "predicate", "code"; by default all (next to a goal or an observed map
+            all but "sizes").
             Those that neither the action names nor these arguments set fold under "More controls".
         written: the reader's rule to begin with, an expression in the positions `q` and `k`,
             such as "(q >= k) & (q - k < 3)", which may also use `num_queries`, `num_keys`
@@ -60,8 +69,10 @@ class MaskFigure(Figure):
     `predicate`, `library`.
 
     Raises:
-        ValueError: too many queries or keys, a rule that `MaskRules` refuses, a goal of
-            other sizes or with a table, or an unknown group or library.
+        ValueError: too many queries or keys, a rule that `MaskRules` refuses, a goal or
+            an observed map of other sizes, both, a goal with a table, or an unknown group or
+            library.
+        TypeError: an observed map without booleans.
         traitlets.TraitError: the same, for a trait that is set later.
 
     Example:
@@ -87,6 +98,9 @@ class MaskFigure(Figure):
     documents: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     prefix = traitlets.Int(None, allow_none=True).tag(sync=True)
     goal: Any = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    observed: Any = traitlets.List(None, allow_none=True).tag(sync=True)
+    # What explains a difference, by the mask of the rules, as text.
+    mistakes: traitlets.Dict[str, str] = traitlets.Dict().tag(sync=True)
     predicate = traitlets.Unicode().tag(sync=True)
     table: Any = traitlets.List(None, allow_none=True).tag(sync=True)
     error = traitlets.Unicode().tag(sync=True)  # why the predicate gives no table
@@ -109,6 +123,7 @@ class MaskFigure(Figure):
         documents: Sequence[int] | None = None,
         prefix: int | None = None,
         goal: MaskRules | None = None,
+        observed: Sequence[Sequence[bool]] | Tensor | None = None,
         groups: Sequence[str] | None = None,
         written: str = "",
         library: str = "attnbook",
@@ -127,15 +142,21 @@ class MaskFigure(Figure):
             "prefix": prefix,
         }
         _check_rules(rules)
-        selected = _select_groups(groups, goal)
+        if goal is not None and observed is not None:
+            raise ValueError("observed must be None if there is a goal, got both")
+        compares = goal is not None or observed is not None
+        self._fixed = {name: rules[name] for name in SIZES if compares}
+        selected = _select_groups(groups, compares)
         super().__init__(
             kind="mask",
             **rules,
             goal=_check_goal(goal, num_queries, num_keys),
+            observed=_check_observed(observed, num_queries, num_keys),
+            mistakes={} if goal is None else _mistakes_with(goal),
             predicate=written,
             library=library,
             groups=selected,
-            main=_main_groups(selected, rules | {"written": written or None}, goal),
+            main=_main_groups(selected, rules | {"written": written or None}, compares),
             late=["python"] if "predicate" in selected else [],
             action=action,
             caption=caption,
@@ -160,6 +181,10 @@ class MaskFigure(Figure):
     @traitlets.validate(*RULES)
     def _check_rule(self, proposal: Any) -> Any:  # noqa: ANN401 - traitlets' own type
         name, value = proposal["trait"].name, proposal["value"]
+        if value != self._fixed.get(name, value):
+            raise traitlets.TraitError(
+                f"{name} must stay {self._fixed[name]}, as of the other mask, got {value}"
+            )
         try:
             _check_rules(self._current_rules() | {name: value})
         except (TypeError, ValueError) as problem:
@@ -170,6 +195,8 @@ class MaskFigure(Figure):
     def _evaluate(self, _change: object = None) -> None:
         if self.kind:
             self.table, self.error = evaluate_rule(self.predicate, self._current_rules())
+            if self.observed is not None:
+                self.mistakes = _explain_observed(self.observed, self.rules)
             self._write_text(self._lines())
 
     def _lines(self) -> list[str]:
@@ -180,12 +207,21 @@ class MaskFigure(Figure):
         elif self.predicate:
             lines.append(TEXT("and_rule", rule=self.predicate))
         lines += [*_list_positions(self.rules), *_draw_mask(visible), *_describe_counts(visible)]
+        return lines + self._compare(visible)
+
+    def _compare(self, visible: list[list[bool]]) -> list[str]:
+        """Draw what the mask is compared with, and say what differs and what explains it."""
         if self.goal is not None:
-            goal_mask = MaskRules(**self.goal).visible()
-            differ = int((goal_mask != self.visible).sum())
-            verdict = TEXT("pairs_differ", count=differ) if differ else TEXT("goal_reached")
-            lines += [TEXT("wanted_in_text"), *_draw_mask(goal_mask.tolist()), verdict]
-        return lines
+            other = MaskRules(**self.goal).visible().tolist()
+            title, same = TEXT("wanted_in_text"), TEXT("goal_reached")
+        elif self.observed is not None:
+            other, title, same = self.observed, TEXT("observed_in_text"), TEXT("observed_given")
+        else:
+            return []
+        differ = sum(map(ne, chain(*visible), chain(*other)))
+        mistake = self.mistakes.get(_as_text(visible), "")
+        verdict = f"{TEXT('pairs_differ', count=differ)} {mistake}".strip() if differ else same
+        return [title, *_draw_mask(other), verdict]
 
 
 def _as_list(documents: Sequence[int] | None) -> list[int] | None:
@@ -218,20 +254,50 @@ def _check_goal(goal: MaskRules | None, num_queries: int, num_keys: int) -> dict
     return fields | {"documents": _as_list(goal.documents)}
 
 
-def _select_groups(groups: Sequence[str] | None, goal: MaskRules | None) -> list[str]:
+def _check_observed(observed: Any, num_queries: int, num_keys: int) -> list[list[bool]] | None:  # noqa: ANN401 - anything may be given
+    if observed is None:
+        return None
+    rows = observed.tolist() if hasattr(observed, "tolist") else observed
+    if not isinstance(rows, Sequence) or not all(
+        isinstance(row, Sequence) and {*map(type, row)} <= {bool} for row in rows
+    ):
+        raise TypeError(f"observed must be rows of booleans, got {describe_value(observed)}")
+    sizes = sorted({*map(len, rows)})
+    if len(rows) != num_queries or sizes != [num_keys]:
+        raise ValueError(
+            f"observed must be num_queries={num_queries} rows of num_keys={num_keys} booleans, "
+            f"got {len(rows)} of {sizes}"
+        )
+    return [[*row] for row in rows]
+
+
+def _as_text(mask: list[list[bool]]) -> str:
+    return "".join(str(int(visible)) for row in mask for visible in row)
+
+
+def _mistakes_with(goal: MaskRules) -> dict[str, str]:
+    """Give the message of the first mistake for each mask; before any rule nothing is wrong."""
+    found = [each for each in common_mistakes(goal) if each.name != "nothing_hidden"]
+    return {_as_text(each.mask.tolist()): each.message for each in reversed(found)}
+
+
+def _explain_observed(observed: list[list[bool]], rules: MaskRules) -> dict[str, str]:
+    messages = [each.message for each in common_mistakes(rules) if each.mask.tolist() == observed]
+    return {_as_text(rules.visible().tolist()): messages[0]} if messages else {}
+
+
+def _select_groups(groups: Sequence[str] | None, compares: bool) -> list[str]:
     selected = GROUPS if groups is None else groups
     for name in selected:
         if name not in GROUPS:
             raise ValueError(f"groups must be some of {', '.join(GROUPS)}, got {name!r}")
-    return [name for name in GROUPS if name in selected and not (goal and name == "sizes")]
+    return [name for name in GROUPS if name in selected and not (compares and name == "sizes")]
 
 
-def _main_groups(
-    selected: list[str], arguments: dict[str, Any], goal: MaskRules | None
-) -> list[str]:
-    """With a goal all groups of rules, else those that are set, else one."""
+def _main_groups(selected: list[str], arguments: dict[str, Any], compares: bool) -> list[str]:
+    """With a goal or an observed map all groups of rules, else those that are set, else one."""
     of_rules = [name for name in selected if name in SET_BY]
-    if goal is not None:
+    if compares:
         return of_rules
     are_set = [
         name for name in of_rules if any(arguments[rule] is not None for rule in SET_BY[name])

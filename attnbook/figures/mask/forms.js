@@ -1,6 +1,5 @@
-// The forms of a mask: for each its fields, what it shows, its code, and common mistakes with it. Pure functions.
-/** @import { Causal, Form, FormRules, Mistake, Rules } from "./types" */
-import { fill } from "../shared/messages.js";
+// The forms of a mask: for each its fields, what it shows, and its code. Pure functions.
+/** @import { Causal, Form, FormRules, Rules } from "./types" */
 import TEXT from "./messages.json" with { type: "json" };
 
 /** No rule at all. */
@@ -39,19 +38,6 @@ const BY_NAME = {
       call: `window_mask(shape, window=${window ?? "None"}${ahead === 0 ? "" : `, ahead=${ahead ?? "None"}`})`,
     }),
     off: TEXT.no_limit,
-    mistakes({ window, ahead }) {
-      /** @type {Mistake[]} */
-      const found = [];
-      const before = Number(window) - 1;
-      if (window !== null) {
-        found.push([fill(TEXT.mistake_window_too_large, { window, before }), { window: window + 1 }]);
-        if (before) found.push([fill(TEXT.mistake_window_too_small, { window, before }), { window: before }]);
-      }
-      if (ahead !== null) found.push([fill(TEXT.mistake_ahead_too_large, { ahead }), { ahead: ahead + 1 }]);
-      if (ahead) found.push([fill(TEXT.mistake_ahead_too_small, { ahead }), { ahead: ahead - 1 }]);
-      if (before > 0 && ahead === 0) found.push([TEXT.mistake_both_sides, { ahead: before }]);
-      return found;
-    },
   },
   start: {
     group: "padding",
@@ -61,12 +47,6 @@ const BY_NAME = {
     off: TEXT.first_key,
     isOffAtZero: true,
     resize: ({ start }, num_keys) => ({ start: Math.min(start, num_keys) }),
-    mistakes: ({ start, num_keys }) => [
-      [TEXT.mistake_right_padding, { start: null, valid_len: num_keys - start }],
-      [TEXT.mistake_start_is_length, { start: null, valid_len: start }],
-      [fill(TEXT.mistake_start_too_large, { start }), { start: start + 1 }],
-      [fill(TEXT.mistake_start_too_small, { start }), { start: start - 1 }],
-    ],
   },
   valid_len: {
     group: "padding",
@@ -75,11 +55,6 @@ const BY_NAME = {
     ours: ({ valid_len }) => ({ argument: `valid_lens=torch.tensor([${valid_len}])` }),
     off: TEXT.all_keys,
     resize: ({ valid_len }, num_keys) => ({ valid_len: Math.min(valid_len, num_keys) }),
-    mistakes: ({ valid_len, num_keys }) => [
-      [TEXT.mistake_left_padding, { valid_len: null, start: num_keys - valid_len }],
-      [fill(TEXT.mistake_length_too_large, { length: valid_len }), { valid_len: valid_len + 1 }],
-      [fill(TEXT.mistake_length_too_small, { length: valid_len }), { valid_len: valid_len - 1 }],
-    ],
   },
   causal: {
     group: "order",
@@ -89,13 +64,6 @@ const BY_NAME = {
       if (causal === "last") return { argument: "causal=True" };
       return { mask: `torch.ones(${num_queries}, ${num_keys}, dtype=torch.bool).tril()` };
     },
-    mistakes: ({ causal }) =>
-      causal === "last"
-        ? [
-            [TEXT.mistake_causal_from_first, { causal: "first" }],
-            [TEXT.mistake_next_key, { causal: null, ahead: 1 }],
-          ]
-        : [[TEXT.mistake_causal_from_last, { causal: "last" }]],
   },
   prefix: {
     group: "order",
@@ -103,11 +71,6 @@ const BY_NAME = {
     terms: ({ prefix }) => [{ text: `(k <= q) | (k < ${prefix})` }],
     ours: ({ prefix }) => ({ call: `prefix_mask(torch.tensor([${prefix}]), shape)` }),
     resize: ({ prefix }, num_keys) => ({ prefix: Math.min(prefix, num_keys) }),
-    mistakes: ({ prefix }) => [
-      [TEXT.mistake_causal_prefix, { prefix: null, causal: "last" }],
-      [TEXT.mistake_prefix_too_long, { prefix: prefix + 1 }],
-      [TEXT.mistake_prefix_too_short, { prefix: prefix - 1 }],
-    ],
   },
   documents: {
     group: "documents",
@@ -119,29 +82,22 @@ const BY_NAME = {
     resize: ({ documents }, num_keys) => ({
       documents: Array.from({ length: num_keys }, (_, k) => documents[Math.min(k, documents.length - 1)]),
     }),
-    mistakes: ({ documents }) => [
-      [TEXT.mistake_documents_late, { documents: documents.map((_, k) => documents[Math.max(k - 1, 0)]) }],
-      [TEXT.mistake_documents_early, { documents: documents.map((one, k) => documents[k + 1] ?? one) }],
-    ],
   },
 };
-
-/** All forms; of several mistakes that explain a mask, the first is named. */
-export const FORMS = Object.entries(BY_NAME).map(
-  ([name, form]) => /** @type {Form} */ ({ name, fields: [name], ...form }),
-);
 
 /** The fields of the sizes, and of all forms. */
 export const FIELDS = /** @type {(keyof Rules)[]} */ (["num_queries", "num_keys", ...Object.keys(NOTHING)]);
 
 /** The forms in the order of their fields. */
-export const BY_FIELD = FORMS.toSorted((a, b) => FIELDS.indexOf(a.fields[0]) - FIELDS.indexOf(b.fields[0]));
+export const BY_FIELD = Object.entries(BY_NAME)
+  .map(([name, form]) => /** @type {Form} */ ({ name, fields: [name], ...form }))
+  .sort((a, b) => FIELDS.indexOf(a.fields[0]) - FIELDS.indexOf(b.fields[0]));
 
 /**
  * What the forms that are set give.
  * @template T @param {Rules} rules @param {(form: Form, rules: FormRules) => T | T[]} give
  */
-export function collectFromForms(rules, give, forms = BY_FIELD) {
-  const set = forms.filter(({ fields }) => fields.some((field) => rules[field] !== null));
+export function collectFromForms(rules, give) {
+  const set = BY_FIELD.filter(({ fields }) => fields.some((field) => rules[field] !== null));
   return set.flatMap((form) => give(form, /** @type {FormRules} */ (rules)));
 }

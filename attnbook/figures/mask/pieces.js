@@ -1,5 +1,5 @@
 // The parts of the mask figure: the map of pairs, its data table, the code to copy.
-/** @import { Library, Mask, OwnRule, Pair, Rules } from "./types" */
+/** @import { Library, Mask, OwnRule, Pair, Rules, RulesMask } from "./types" */
 import { selectBox } from "../shared/controls.js";
 import { copyButton } from "../shared/copying.js";
 import { make, put, stretched, withCode } from "../shared/elements.js";
@@ -10,7 +10,7 @@ import { foldedTables } from "../shared/tables.js";
 import { snippet } from "./code.js";
 import { gapOf } from "./forms.js";
 import TEXT from "./messages.json" with { type: "json" };
-import { areShifted, describeRow, positionsOf, visibleCounts, visibleOf } from "./rules.js";
+import { areShifted, describeRow, positionsOf, visibleCounts } from "./rules.js";
 
 const CROWDED = [8, 16]; // with more rows or columns than these, they are drawn in another way
 
@@ -79,9 +79,8 @@ export function pairsMap(title, onPoint) {
   const countTitle = make("small", { class: "count-title", text: TEXT.counts, "aria-hidden": true });
   map.element.append(position, positions, countTitle, counts);
   const element = make("div", { class: "mask-map" }, ...(title ? [make("b", { text: title })] : []), map.element);
-  /** @param {Rules} rules @param {Mask} mask @param {Pair} pair @param {Rules | null} other with which a reader compares these */
-  const paint = (rules, mask, pair, other) => {
-    const wanted = onPoint && other && visibleOf(other);
+  /** @param {RulesMask} shown @param {RulesMask | null} other with which a reader compares it @param {Pair} pair */
+  const paint = ({ rules, mask }, other, pair) => {
     const { num_queries, num_keys } = rules;
     const gap = gapOf(rules);
     const names = Array.from({ length: num_keys }, (_, k) => String(k));
@@ -99,7 +98,7 @@ export function pairsMap(title, onPoint) {
     element.classList.toggle("at-query", focus >= 0);
     put(element, { "data-crowd": crowd(num_keys), "data-crowd-rows": crowd(num_queries) });
     const inText = positionsOf(rules);
-    position.hidden = !areShifted(inText) && !(other && areShifted(positionsOf(other)));
+    position.hidden = !areShifted(inText) && !(other && areShifted(positionsOf(other.rules)));
     positions.hidden = position.hidden;
     paintNames(
       positions,
@@ -118,14 +117,14 @@ export function pairsMap(title, onPoint) {
         mask.map((_, i) => [i, i + gap]),
         0.04,
       ),
-      squares(wanted ? all.filter(([i, k]) => mask[i][k] !== wanted[i][k]) : [], 0.14),
+      squares(other ? all.filter(([i, k]) => mask[i][k] !== other.mask[i][k]) : [], 0.14),
     ];
     drawn.forEach((d, i) => put(shapes[i], { d }));
   };
   return { element, paint };
 }
 
-/** What the cells mean, and which rows there are. @param {boolean} compares the mask with a wanted one */
+/** What the cells mean, and which rows there are. @param {boolean} compares two masks */
 export function mapLegend(compares) {
   const names = [TEXT.visible, TEXT.hidden, TEXT.own_key, ...(compares ? [TEXT.differs] : [])];
   const classes = ["visible", "hidden", "own", "differing"];

@@ -5,10 +5,10 @@ import { make, put, uniqueName, withCode } from "../shared/elements.js";
 import { canLoadScript, lazyPython } from "../shared/lazy_scripts.js";
 import { fill } from "../shared/messages.js";
 import { setterOf } from "../shared/mount.js";
-import { compareWithGoal, nameOf } from "./common_mistakes.js";
 import TEXT from "./messages.json" with { type: "json" };
+import { nameOf } from "./rule_names.js";
 import { isVectorized, programOf, tableFrom } from "./rule_parser.js";
-import { describeCounts, partsOf, rulesOf, tableOf } from "./rules.js";
+import { countDifferences, describeCounts, partsOf, rulesOf, tableOf, visibleOf } from "./rules.js";
 
 const PAUSE = 200; // milliseconds without a key before the rule is run
 
@@ -18,14 +18,11 @@ const LOOSE = /[<>=!][^()]*[&|][^()]*[<>=!]/;
 /** The message about a rule that gives a table. @param {Model<Traits>} model */
 export function describeOwnRule(model) {
   const [rules, table] = [rulesOf(model), tableOf(model)];
-  if (!table || model.get("goal")) return "";
+  if (!table || model.get("goal") || model.get("observed")) return "";
   const counts = fill(TEXT.rule_counts, { counts: describeCounts(table) });
   const alone = LOOSE.test(model.get("predicate")) ? `${counts} ${TEXT.rule_needs_brackets}` : counts;
-  if (partsOf(rules).length) {
-    const { differ, mistake } = compareWithGoal(table, rules);
-    if (!differ) return `${alone} ${TEXT.rule_gives_same_mask}`;
-    if (mistake) return `${alone} ${fill(TEXT.rule_compared, { mistake })}`;
-  }
+  const isSame = partsOf(rules).length && !countDifferences(table, visibleOf(rules));
+  if (isSame) return `${alone} ${TEXT.rule_gives_same_mask}`;
   const name = nameOf(rules, table);
   return name ? `${alone} ${fill(TEXT.rule_is, { name })}` : alone;
 }

@@ -70,6 +70,14 @@ export function countDifferences(mask, other) {
   return mask.reduce((sum, row, i) => sum + row.filter((visible, k) => visible !== other[i][k]).length, 0);
 }
 
+/** How a mask compares with another one, in words. @param {Model<Traits>} model @param {Mask} mask @param {Mask} other */
+export function compareMasks(model, mask, other) {
+  const [count, isGoal] = [countDifferences(mask, other), model.get("goal") !== null];
+  if (!count) return `✓ ${isGoal ? TEXT.goal_reached : TEXT.observed_given}`;
+  const mistake = model.get("mistakes")[mask.flat().map(Number).join("")] ?? "";
+  return fill(isGoal ? TEXT.not_yet : TEXT.not_observed, { count, mistake }).trim();
+}
+
 /** The rules without those that change nothing at these sizes; of equivalent rules one is used. @param {Rules} rules @returns {Rules} */
 export function simplifyRules(rules) {
   const found = { ...rules };

@@ -29,9 +29,6 @@ export interface Rule {
   needs?: string;
 }
 
-/** A message, and the changes to the rules that make the mistake. */
-export type Mistake = [message: string, changes: Partial<Rules>];
-
 /** One form of a mask; its functions get rules that set it. */
 export interface Form {
   name: Exclude<keyof typeof TEXT.hiding, "own">;
@@ -46,7 +43,6 @@ export interface Form {
   isOffAtZero?: boolean;
   /** What changes with the number of keys. */
   resize?: (rules: FormRules, num_keys: number) => Partial<Rules>;
-  mistakes: (rules: FormRules) => Mistake[];
 }
 
 /** One form that is set, by its name. */
@@ -58,9 +54,9 @@ export interface Pair {
   key: number | null;
 }
 
-/** A common mistake and the mask that it makes. */
-export interface CommonMistake {
-  message: string;
+/** A mask, and the rules that it is drawn with. */
+export interface RulesMask {
+  rules: Rules;
   mask: Mask;
 }
 
@@ -86,6 +82,10 @@ export type Library = "attnbook" | "sdpa" | "sdpa_float" | "multihead" | "encode
 /** The traits of `MaskFigure`. */
 export interface Traits extends FigureTraits, Rules {
   goal: Rules | null;
+  /** A map that was measured, to compare the rules with. */
+  observed: Mask | null;
+  /** What explains a difference, by the mask of the rules, as text. */
+  mistakes: Record<string, string>;
   predicate: string;
   /** The value of the predicate for each pair; null without one. */
   table: Mask | null;

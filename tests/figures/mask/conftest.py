@@ -26,14 +26,24 @@ const results = settings.map(({ rules, own }) => {
 });
 return {
     results,
-    comparisons: masks.map(({ mask, rules }) => figure.compareWithGoal(mask, rules)),
+    verdicts: compared.map(({ traits, mask, other }) => figure.compareMasks(
+        { get: (name) => traits[name] }, mask, other)),
+    written: written.map((traits) => figure.describeOwnRule({ get: (name) => traits[name] })),
     names: masks.map(({ mask, rules }) => figure.nameOf(rules, mask)),
     vectorized: texts.map(figure.isVectorized),
     tables: answers.map(({ text, rules, answer }) => figure.tableFrom(text, rules, answer)),
     programs: programs.map(({ text, rules }) => figure.programOf(text, rules)),
 };
 """
-NOTHING = {"settings": [], "masks": [], "texts": [], "answers": [], "programs": []}
+NOTHING = {
+    "settings": [],
+    "masks": [],
+    "compared": [],
+    "written": [],
+    "texts": [],
+    "answers": [],
+    "programs": [],
+}
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from attnbook.figures import MaskFigure
@@ -137,63 +136,46 @@ def test_the_pages_python_gives_what_the_notebooks_gives(run_module):
     assert found["tables"] == tables
 
 
-LAST = MaskRules(6, 6, causal="last")
-FEWER = MaskRules(2, 6, causal="last")
 WINDOW = MaskRules(6, 6, causal="last", window=3)
-LEFT = MaskRules(6, 6, start=2)
-PACKED = MaskRules(6, 6, causal="last", documents=(0, 0, 0, 1, 1, 1))
-NAMED = [
-    (WINDOW, "(q >= k) & (q - k <= 3)", "One key too many"),
-    (WINDOW, "(q >= k) & (q - k < 2)", "One key too few"),
-    (WINDOW, "abs(q - k) < 3", "The window reaches as far ahead of the query as before it"),
-    (WINDOW, "(q < k) | (q - k > 2)", "Inverted: True hides here"),
-    (WINDOW, "0 < q - k < 3", "The query’s own key is hidden"),
-    (WINDOW, "k - q < 3 and k >= q", "Queries and keys are exchanged"),
-    (WINDOW, "q >= k or q - k < 3", ""),
-    (LAST, "q > k", "The query’s own key is hidden"),
-    (LAST, "q < k", "Inverted: True hides here"),
-    (LAST, "q >= k - 1", "One key too many: each query sees the next key"),
-    (LAST, "q <= k", "Queries and keys are exchanged"),
-    (FEWER, "q - 4 >= k", "Top-left"),
-    (LEFT, "k < 4", "Your mask is for right padding"),
-    (LEFT, "k < 2", "Your mask is for right padding"),
-    (LEFT, "k > 2", "One key too many is hidden"),
-    (LEFT, "k >= 1", "One key too few is hidden"),
-    (MaskRules(6, 6, valid_len=4), "k >= 2", "Your mask is for left padding"),
-    (MaskRules(6, 6, valid_len=4), "k <= 4", "One key too many is visible"),
-    (PACKED, "q >= k", "The documents see each other"),
-    (PACKED, "documents[q] == documents[k]", "`causal` is missing"),
-    (PACKED, "q >= k or documents[q] == documents[k]", "The rules are combined with “or”"),
-    (PACKED, "q >= k and (q < 4) == (k < 4)", "Each document should begin one key sooner"),
-    (MaskRules(6, 6, prefix=3), "q >= k", "The prefix is causal, too"),
-    (MaskRules(6, 6, prefix=3), "q >= k or k <= 3", "The prefix is one key too long"),
-    (MaskRules(6, 6, causal="last", valid_len=4), "q >= k", "`valid_len` is missing"),
-    (MaskRules(3, 6, causal="first"), "q >= k", "It counts from the last key"),
+REACHED = ("✓ This is the picture.", "✓ These rules give the observed map.")
+LARGE = "One key too many: `window=3` counts the query’s own key and 2 before it."
+SMALL = "One key too few: `window=4` counts the query’s own key and 3 before it."
+MISSING = "`valid_len` is missing: the other rules hold."
+LONG = "One key too many is visible: a length of 5 ends before key 5."
+COMPARED = [  # rules, in how many pairs they differ from the window's, and the mistake in each case
+    ({"causal": "last", "window": 3}, 0, "", ""),
+    ({"causal": "last", "window": 4}, 3, LARGE, SMALL),
+    ({"valid_len": 1, "causal": "last"}, 15, "", ""),
+    ({"documents": (0, 1, 1, 1, 1, 1)}, 15, "", ""),
+    ({"causal": "last", "window": 3, "valid_len": 4}, 3, "", MISSING),
+    ({"causal": "last", "window": 3, "valid_len": 5}, 1, "", LONG),
 ]
 
 
-def test_known_mistakes_are_named_and_unknown_ones_counted(run_module):
-    masks = [
-        {"rules": page_rules(rules), "mask": evaluate_rows(text, rules)} for rules, text, _ in NAMED
+def test_the_page_and_the_text_count_what_differs_and_name_the_mistake(run_module):
+    window = WINDOW.visible().tolist()
+    figures = [
+        MaskFigure(**rules, **other)
+        for rules, *_ in COMPARED
+        for other in ({"goal": WINDOW}, {"observed": window})
     ]
-    for (rules, text, name), found in zip(
-        NAMED, run_module(masks=masks)["comparisons"], strict=True
-    ):
-        mask = torch.tensor(evaluate_rows(text, rules))
-        assert found["differ"] == int((mask != rules.visible()).sum()) > 0
-        assert found["mistake"].startswith(name), text
-        assert bool(found["mistake"]) == bool(name), (text, found["mistake"])
+    compared = [
+        {"traits": figure.get_state(), "mask": figure.visible.tolist(), "other": window}
+        for figure in figures
+    ]
+    verdicts = iter(run_module(compared=compared)["verdicts"])
+    texts = (repr(figure).splitlines()[-1] for figure in figures)
+    for _, count, *mistakes in COMPARED:
+        pairs = "1 pair differs" if count == 1 else f"{count} pairs differ"
+        starts = (f"Not yet: {pairs}.", f"{pairs} from the observed map.") if count else REACHED
+        for start, mistake in zip(starts, mistakes, strict=True):
+            verdict, text = next(verdicts), next(texts)
+            assert verdict == f"{start} {mistake}".strip()
+            assert text == (f"{pairs} from it. {mistake}".strip() if count else start[2:])
 
 
 def evaluate_rows(text, rules):
     return [[*row] for row in make_setting(rules, text)["own"]["table"]]
-
-
-def test_the_right_picture_is_no_mistake(run_module, settings):
-    masks = [{"rules": one["rules"], "mask": one["visible"]} for one in settings if not one["own"]]
-    found = run_module(masks=masks)["comparisons"]
-    assert len(found) > 15
-    assert all(each == {"differ": 0, "mistake": ""} for each in found)
 
 
 def test_plain_pictures_have_a_name(run_module):
@@ -210,6 +192,27 @@ def test_plain_pictures_have_a_name(run_module):
     rules = MaskRules(6, 6)
     masks = [{"rules": page_rules(rules), "mask": evaluate_rows(text, rules)} for text in texts]
     assert run_module(masks=masks)["names"] == [*texts.values()]
+
+
+def test_a_written_rule_has_a_name_or_is_the_rules_that_are_set(run_module):
+    figures = [
+        (
+            MaskFigure(causal="last", written="k <= q"),
+            "(58 %). It gives the same mask as the rules.",
+        ),
+        (MaskFigure(causal="last", written="q - k in (0, 1)"), "(31 %). It is a window of 2 keys."),
+        (
+            MaskFigure(causal="last", written="k < q"),
+            "Your rule alone: 15 of 36 pairs are visible (42 %).",
+        ),
+        (MaskFigure(written="q >= k"), "It is causal, counted from the last key."),
+        (MaskFigure(goal=WINDOW, written="q >= k"), ""),
+        (MaskFigure(observed=WINDOW.visible(), written="q >= k"), ""),
+    ]
+    written = [figure.get_state() for figure, _ in figures]
+    for (_, end), found in zip(figures, run_module(written=written)["written"], strict=True):
+        assert found.endswith(end)
+        assert bool(found) == bool(end)
 
 
 def test_rules_fit_at_all_sizes_that_can_be_chosen(settings, results):

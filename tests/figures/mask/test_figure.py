@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from traitlets import TraitError
 
 from attnbook.figures import MaskFigure
 from attnbook.masking.interop import MaskRules
@@ -79,17 +80,38 @@ def test_the_text_draws_the_mask():
 
 
 def test_the_text_draws_the_goal_and_counts_the_differences():
-    figure = MaskFigure(3, 3, goal=MaskRules(3, 3, causal="last"), written="q > k")
+    figure = MaskFigure(3, 3, goal=MaskRules(3, 3, causal="last"), written="q <= k")
     assert repr(figure).splitlines()[-5:] == [
         "Wanted:",
         "query  0  ● · ·  sees 1",
         "query  1  ● ● ·  sees 2",
         "query  2  ● ● ●  sees 3",
-        "3 pairs differ from it.",
+        "6 pairs differ from it. Queries and keys are exchanged.",
     ]
     figure.predicate = "q >= k"
     assert repr(figure).endswith("This is the picture.")
     assert figure.groups[0] == "padding"  # its sizes are the goal's
+
+
+def test_the_text_draws_the_observed_map_and_explains_it():
+    observed = MaskRules(3, 3, causal="last").visible()
+    figure = MaskFigure(3, 3, causal="first", valid_len=2, observed=observed)
+    for rows in (observed.tolist(), tuple(map(tuple, observed.tolist())), observed.numpy()):
+        assert MaskFigure(3, 3, observed=rows).observed == figure.observed == observed.tolist()
+    assert repr(figure).splitlines()[-5:] == [
+        "Observed:",
+        "query  0  ● · ·  sees 1",
+        "query  1  ● ● ·  sees 2",
+        "query  2  ● ● ●  sees 3",
+        "1 pair differs from it. One key too many is visible: a length of 2 ends before key 2.",
+    ]
+    figure.valid_len = None
+    assert repr(figure).endswith("These rules give the observed map.")
+    figure.causal = None
+    assert repr(figure).endswith("3 pairs differ from it.")
+    assert "sizes" not in figure.groups
+    with pytest.raises(TraitError, match=r"num_keys must stay 3, .*, got 4"):
+        figure.num_keys = 4
 
 
 def test_python_is_loaded_only_where_a_rule_can_be_written():

@@ -165,10 +165,6 @@ def test_a_written_rule_is_drawn_named_and_put_into_the_code_or_has_an_error(bro
         expect(figure.locator(LINE)).to_have_text("15 of 36 pairs are visible (42 %).")
         assert shows_mask(figure, PICTURE)
         expect(figure.locator("pre")).to_contain_text("mask = q - k < 3")
-        write(figure, "k < q")
-        expect(message(figure)).to_contain_text(
-            "Compared with the rules set above: The query’s own key is hidden"
-        )
         write(figure, "q>=k & q-k<3")
         expect(message(figure)).to_contain_text("put brackets around each")
         write(figure, "q >= k and q - k < 3")

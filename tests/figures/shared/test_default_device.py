@@ -10,6 +10,7 @@ from attnbook import DotProductAttention, figures
 from attnbook.display import heatmap
 from attnbook.figures.tokens.packing import decoder_of
 from attnbook.figures.translator.packing import translator_of
+from attnbook.masking.interop import MaskRules
 from attnbook.models.translator.dates import write_date
 from attnbook.models.translator.grading import diagonal, gold_mask, uniform
 from tests.figures.story.page import make as story
@@ -42,6 +43,8 @@ MAKERS = {
     "scaling": lambda: figures.ScalingFigure(TOKENS, TOKENS),
     "online": lambda: figures.OnlineSoftmaxFigure(COLUMN[0, :, 0], COLUMN[0], block=2),
     "mask": lambda: figures.MaskFigure(causal="last", documents=DOCUMENTS, written="k > 0"),
+    "mask, goal": lambda: figures.MaskFigure(goal=MaskRules(6, 6, causal="last", window=2)),
+    "mask, observed": lambda: figures.MaskFigure(causal="last", observed=[[True] * 6] * 6),
     "heads": lambda: without_cache(
         decoder_of, lambda: figures.HeadsFigure(text="abcabc", removed=[(0, 1)])
     ),

@@ -35,6 +35,8 @@ from tests.figures.story.page import make as story
 
 NAN, INFINITE = math.nan, math.inf
 MOST, LEAST = "a figure shows at most", "a figure needs at least"
+OBSERVED = "observed must be rows of booleans, got"
+SIZED = "observed must be num_queries=6 rows of num_keys=6 booleans, got"
 
 
 def zeros(*shape: int) -> torch.Tensor:
@@ -152,6 +154,19 @@ ARGUMENTS: list[tuple[Any, dict[str, Any], str]] = [
     (MaskFigure, {"groups": ["rows"]}, "groups must be some of sizes, padding, order, window, doc"),
     (MaskFigure, {"goal": MaskRules(6, 5)}, "goal must have num_queries=6 and num_keys=6, got 6"),
     (MaskFigure, {"goal": MaskRules(1, 1, table=((True,),))}, "goal must be made of rules"),
+    (
+        MaskFigure,
+        {"goal": MaskRules(6, 6), "observed": []},
+        "observed must be None if there is a g",
+    ),
+    (
+        MaskFigure,
+        {"observed": zeros(6, 6)},
+        f"{OBSERVED} Tensor of shape (6, 6) and dtype tor",
+    ),
+    (MaskFigure, {"observed": "all"}, f"{OBSERVED} 'all'"),
+    (MaskFigure, {"observed": zeros(2, 6) > 0}, f"{SIZED} 2 of [6]"),
+    (MaskFigure, {"observed": [[True] * 6] * 5 + [[False]]}, f"{SIZED} 6 of [1, 6]"),
     (online, {"scores": zeros(3), "values": zeros(5, 2)}, "values must have num_keys=3 rows, got"),
     (online, {"scores": zeros(33), "values": zeros(33, 1)}, f"{MOST} 32 of keys, got 33"),
     (online, {"scores": zeros(3), "values": zeros(3, 5)}, f"{MOST} 3 of numbers in a value, got 5"),

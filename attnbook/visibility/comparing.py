@@ -1,0 +1,191 @@
+"""`compare`: whether a map is the one that the rules of all layers give together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnbook.checks import describe_value
+from attnbook.masking.interop import MaskRules
+from attnbook.masking.mistakes import CommonMistake, common_mistakes
+from attnbook.messages import Messages
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool
+
+TEXT = Messages(__file__)
+Rule = MaskRules | Tensor
+
+
+class Explanation(NamedTuple):
+    """A common mistake that gives exactly the map that was seen."""
+
+    name: str
+    message: str
+    layers: tuple[int, ...]  # where it is made, from 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a model sees, next to what its rules show. Print it, or read the numbers.
+
+    Attributes:
+        expected: the map of the rules, `(n, n)`.
+        future_seen, padding_seen, past_seen: how many pairs are seen that should not be, by what
+            is seen: a later position, padding, or something else before, such as another document.
+        not_seen: how many pairs are not seen that should be.
+        first: the first pair that differs, (output, input); None if none does.
+        mistakes: the common mistakes of which each gives exactly the map that was seen.
+    """
+
+    expected: Bool[Tensor, "outputs inputs"]
+    future_seen: int
+    padding_seen: int
+    past_seen: int
+    not_seen: int
+    first: tuple[int, int] | None
+    mistakes: tuple[Explanation, ...]
+
+    def __str__(self) -> str:
+        if self.first is None:
+            return TEXT("as_expected")
+        lines = []
+        if self.future_seen:
+            lines.append(TEXT("future_seen", count=self.future_seen))
+        if self.padding_seen:
+            lines.append(TEXT("padding_seen", count=self.padding_seen))
+        if self.past_seen:
+            lines.append(TEXT("past_seen", count=self.past_seen))
+        if self.not_seen:
+            lines.append(TEXT("not_seen", count=self.not_seen))
+        lines.append(TEXT("first", output=self.first[0], input=self.first[1]))
+        names = {mistake.name for mistake in self.mistakes}
+        if not names:
+            lines.append(TEXT("no_mistake"))
+        elif len(names) == 1:
+            mistake = self.mistakes[0]
+            where = ", ".join(map(str, mistake.layers))
+            layers = TEXT("in_layers", layers=where) if len(self.mistakes) == 1 and where else ""
+            lines.append(TEXT("one_mistake", layers=layers, message=mistake.message))
+        else:
+            messages = dict.fromkeys(mistake.message for mistake in self.mistakes)
+            lines.append(TEXT("several_mistakes", messages=" ".join(messages)))
+        return "\n".join(lines)
+
+
+def compare(pairs: Bool[Tensor, "outputs inputs"], rule: Rule | Sequence[Rule]) -> Comparison:
+    """Compare what a model sees with what its rules show, and name the mistake that explains it.
+
+    A map of several layers is not the mask. What an output sees in the last layer has itself seen
+    others in the layers before: two layers with a window of 3 reach 5 tokens. So the expected map
+    is the Boolean product of the layers' masks. Each also shows a position itself, because a
+    block adds its input to what its attention gives (a residual connection).
+
+    Args:
+        pairs: `(n, n)` as `visible_pairs` gives it, True = seen.
+        rule: `MaskRules` or a mask, `(n, n)`, True = visible, for one attention on its own; a list
+            of them, one for each layer from the first, for a model of blocks. A model of one
+            block is a list of one.
+
+    Returns:
+        A `Comparison`; `print` says it in sentences.
+
+    Raises:
+        TypeError, ValueError: `pairs` is no square of booleans, or a rule has other sizes.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules
+        >>> window = MaskRules(6, 6, causal="last", window=3)
+        >>> causal = attnbook.causal_mask((1, 6, 6))[0]
+        >>> print(compare(attnbook.window_mask((1, 6, 6), 5)[0], [window, window]))
+        As expected: the map is that of the rule.
+        >>> compare(causal, window).past_seen
+        6
+    """
+    problem = TEXT("pairs_wrong", value=describe_value(pairs))
+    if not isinstance(pairs, Tensor) or pairs.dtype != torch.bool:
+        raise TypeError(problem)
+    if pairs.dim() != 2 or pairs.shape[0] != pairs.shape[1] or pairs.numel() == 0:
+        raise ValueError(problem)
+    pairs = pairs.cpu()
+    is_model = not isinstance(rule, MaskRules | Tensor)
+    rules: Sequence[Rule] = [rule] if isinstance(rule, MaskRules | Tensor) else rule
+    if not isinstance(rules, list | tuple):
+        raise TypeError(TEXT("rule_wrong", shape=tuple(pairs.shape), value=describe_value(rule)))
+    masks = [_mask_of(each, tuple(pairs.shape)) for each in rules]
+    if not masks:
+        raise ValueError(TEXT("rule_wrong", shape=tuple(pairs.shape), value=describe_value(rule)))
+    # An attention on its own sees the input of its query, too, whatever it does with its key.
+    own = pairs & torch.eye(len(pairs), dtype=torch.bool) & (not is_model)
+    expected = _join(masks, is_model) | own
+    seen = pairs & ~expected
+    padding = _padding_of(rules, len(pairs))
+    later = torch.ones_like(pairs).triu(1)
+    differ = (pairs != expected).nonzero().tolist()
+    return Comparison(
+        expected=expected,
+        future_seen=int((seen & later & ~padding).sum()),
+        padding_seen=int((seen & padding).sum()),
+        past_seen=int((seen & ~later & ~padding).sum()),
+        not_seen=int((expected & ~pairs).sum()),
+        first=(differ[0][0], differ[0][1]) if differ else None,
+        mistakes=tuple(_explain(pairs, rules, masks, own, is_model)) if differ else (),
+    )
+
+
+def _mask_of(rule: Rule, shape: tuple[int, ...]) -> Tensor:
+    problem = TEXT("rule_wrong", shape=shape, value=describe_value(rule))
+    mask = rule.visible() if isinstance(rule, MaskRules) else rule
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        raise TypeError(problem)
+    if tuple(mask.shape) != shape:
+        raise ValueError(problem)
+    return mask.cpu()
+
+
+def _join(masks: Sequence[Tensor], is_model: bool) -> Tensor:
+    """The map of all layers: what sees what, through what lies between."""
+    if not is_model:
+        return masks[0]
+    itself = torch.eye(len(masks[0]))
+    seen = itself
+    for mask in masks:
+        seen = ((mask + itself) @ seen > 0).float()
+    return seen > 0
+
+
+def _padding_of(rules: Sequence[Rule], count: int) -> Tensor:
+    """The keys that rules of padding hide, `(1, n)`."""
+    hidden = torch.zeros(1, count, dtype=torch.bool)
+    for rule in rules:
+        masks = rule.masks() if isinstance(rule, MaskRules) else {}
+        for name in {"valid_len", "start"} & {*masks}:
+            hidden |= ~masks[name]
+    return hidden
+
+
+def _explain(
+    pairs: Tensor, rules: Sequence[Rule], masks: list[Tensor], own: Tensor, is_model: bool
+) -> list[Explanation]:
+    """The mistakes that give this map: made in all layers that can have them, else in one."""
+    made = [{_kind_of(it): it for it in reversed(common_mistakes(rule))} for rule in rules]
+    found = []
+    for kind in dict.fromkeys(kind for of_layer in made for kind in of_layer):
+        layers = [layer for layer, of_layer in enumerate(made) if kind in of_layer]
+        choices = [tuple(layers), *((layer,) for layer in layers if len(layers) > 1)]
+        for choice in choices:
+            wrong = [made[at][kind].mask if at in choice else it for at, it in enumerate(masks)]
+            if torch.equal(_join(wrong, is_model) | own, pairs):
+                mistake, where = made[choice[0]][kind], choice if is_model else ()
+                found.append(Explanation(mistake.name, mistake.message, where))
+                break  # the same mistake in fewer layers says no more
+    return found
+
+
+def _kind_of(mistake: CommonMistake) -> str:
+    """The name; of missing rules the sentence, which says which one."""
+    return mistake.message if mistake.name == "rule_missing" else mistake.name
