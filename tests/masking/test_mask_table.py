@@ -1,10 +1,9 @@
-"""The page that lists the masks of all libraries: its versions, its names, and what it claims."""
+"""The page that lists the masks of all libraries: its versions, and its names of arguments."""
 
 import importlib.metadata
 import re
 
 import pytest
-import torch
 
 from attnbook.masking import conversion, interop
 from attnbook.masking.interop import MaskRules
@@ -21,15 +20,11 @@ NAME = re.compile(r"`([\w.]+)`")
 
 
 def rows():
-    """The cells of the two tables, by the first of a row and the heads of the others."""
+    """The cells of the table of arguments, by the first of a row and the heads of the others."""
     lines = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("|")]
-    first, second = (index for index, cells in enumerate(lines) if cells[0] == "call")
-    tables = [lines[start + 2 :][:7] for start in (first, second)]
-    found = {}
-    for one, other in zip(*tables, strict=True):
-        assert one[0] == other[0]
-        heads, cells = lines[first][1:] + lines[second][1:], one[1:] + other[1:]
-        found[one[0]] = dict(zip(heads, cells, strict=True))
+    (start,) = (index for index, cells in enumerate(lines) if cells[0] == "call")
+    heads = lines[start][1:]
+    found = {one[0]: dict(zip(heads, one[1:], strict=True)) for one in lines[start + 2 :][:7]}
     assert [*found][-1] == "`transformers`"
     return found
 
@@ -86,18 +81,3 @@ def test_a_rule_goes_to_the_arguments_that_the_table_names(call, column):
     assert found <= named_here
     # The others are another way to pass the same: a mask of the caller's.
     assert named_here - found <= {"mask", "attn_mask"}
-
-
-@pytest.mark.parametrize("call", TABLE)
-def test_a_visible_pair_is_what_the_table_names(call):
-    rules = MaskRules(6, 6, valid_len=4)
-    made = getattr(interop, NAME.search(TABLE[call]["functions"])[1])(rules)
-    if call == "`attnbook`":
-        made = {"mask": rules.visible()}
-    elif call == "`flex_attention`":
-        made = {"mask_mod": made(0, 0, torch.tensor(0), torch.arange(6))}
-    (mask,) = made.values()
-    visible, hidden = mask.flatten()[0].item(), mask.flatten()[5].item()
-    expected = TABLE[call]["a visible pair is"].strip("`").split(",")[0]
-    assert str(visible).removesuffix(".0") == expected
-    assert visible != hidden
