@@ -45,7 +45,7 @@ def visible_pairs(
             of numbers for each position, `(batch, n, features)`, or a tuple, dictionary or
             object that has it first, as `logits` or as `last_hidden_state`. A model of
             `transformers` is passed as it is. Further arguments, such as a mask for padding,
-            belong in a function around the model: `lambda ids: model(ids, mask)`.
+            belong in a function around `model.eval()`: `lambda ids: model(ids, mask)`.
         tokens: one text: whole numbers `(n,)` or `(1, n)`, or vectors `(n, size)` or
             `(1, n, size)`.
         vocab_size: ids are replaced by others below it; by default the `config.vocab_size` of a
