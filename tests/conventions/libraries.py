@@ -8,6 +8,7 @@ installed is skipped; the weekly run installs the newest of two.
 
 import os
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
@@ -15,6 +16,9 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnbook import DotProductAttention, MultiHeadAttention
+
+# Read when the library is imported, and a test imports it before `make` does.
+os.environ |= {"KERAS_BACKEND": "torch", "JAX_PLATFORMS": "cpu"}
 
 USUAL = {
     "scale": "one_over_root_of_size",
@@ -187,7 +191,6 @@ KERAS = MEAN | FROM_FIRST | KERNEL | {"float_mask": "read_as_boolean"}
 
 @library("keras, function", "keras", KERAS, SHARED)
 def keras_function():
-    os.environ["KERAS_BACKEND"] = "torch"
     from keras import ops
 
     def adapter(query, key, value, *, mask=None, is_causal=False):
@@ -199,7 +202,6 @@ def keras_function():
 # A layer of float32, whatever it is given; `GroupedQueryAttention` is another one.
 @library("keras, layer", "keras", KERAS, ALONE, {"half_weights": "in_float32"})
 def keras_layer():
-    os.environ["KERAS_BACKEND"] = "torch"
     from keras.layers import MultiHeadAttention as Layer
 
     def adapter(query, value, key, attention_mask=None, use_causal_mask=False):
@@ -228,7 +230,6 @@ def keras_layer():
     {"lengths": "first_keys", "window": "own_key_not_counted", "half_scores": "in_float32"},
 )
 def jax():
-    os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     import numpy as np
 
@@ -252,5 +253,44 @@ def jax():
             **given,
         )
         return torch.from_numpy(np.array(output.astype("float32"))).to(query.dtype)
+
+    return adapter
+
+
+NO_MASK = dict.fromkeys(("boolean_mask", "float_mask"), "no_argument")
+
+
+# d2l 1.0.3, `masked_softmax`: `_sequence_mask(X.reshape(…), valid_lens, value=-1e6)`; three axes.
+@library(
+    "d2l",
+    "d2l.torch",
+    NO_MASK | MEAN | STAYS_OUT,
+    {"lengths": "first_keys", "hidden_weight": "finite_fill", "grouped_heads": "undecided"},
+)
+def d2l():
+    from d2l.torch import DotProductAttention as Layer
+
+    def adapter(queries, keys, values, valid_lens=None):
+        return Layer(dropout=0.0)(queries, keys, values, valid_lens)
+
+    return adapter
+
+
+# vit-pytorch 1.26, `vit.Attention`: `matmul(q, k^T) * dim_head ** -0.5`, softmax, no mask.
+HIDING = ("empty_row", "empty_row_gradient", "hidden_value", "hidden_key", "hidden_weight")
+
+
+@library("vit-pytorch", "vit_pytorch", NO_MASK | dict.fromkeys(HIDING, "undecided"), ALONE)
+def vit_pytorch():
+    from vit_pytorch.vit import Attention
+
+    def adapter(queries, keys, values):
+        heads, size = queries.shape[1], queries.shape[3]
+        layer = Attention(heads * size, heads, size).eval()
+        parts = tuple(it.transpose(1, 2).flatten(2) for it in (queries, keys, values))
+        layer.norm = layer.to_out = nn.Identity()
+        del layer.to_qkv
+        layer.to_qkv = lambda _: SimpleNamespace(chunk=lambda *_, **__: parts)
+        return layer(parts[0]).unflatten(2, (heads, size)).transpose(1, 2)
 
     return adapter
