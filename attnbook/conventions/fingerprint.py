@@ -145,6 +145,8 @@ def fingerprint(
     Raises:
         TypeError: nothing was found that can be called this way, or `name` is no string.
 
+    Source: the documentation of the libraries that it was tried on, whose conventions differ.
+
     Example:
         >>> from attnbook import fingerprint
         >>> found = fingerprint(torch.nn.functional.scaled_dot_product_attention)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.checks import describe_value, is_whole
+from attnbook.checks import check_dense, describe_value, is_whole
 from attnbook.messages import Messages
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def visible_pairs(
     for name, value, least in (("replacements", replacements, 1), ("batch_size", batch_size, 3)):
         _check_number(name, value, least)
     _check_number("seed", seed, 0)
+    if vocab_size is not None:
+        _check_number("vocab_size", vocab_size, 2)
     text = _check_tokens(tokens)
     run, vocab_size = _as_run(function, text, vocab_size)
     text = text.to(_device_of(function, text))
@@ -108,7 +110,8 @@ def _check_number(name: str, value: object, least: int) -> None:
 def _check_tokens(tokens: Tensor) -> Tensor:
     """The text as a batch of one."""
     problem = TEXT("tokens_wrong", value=describe_value(tokens))
-    if not isinstance(tokens, Tensor) or tokens.dtype == torch.bool or tokens.is_complex():
+    check_dense("tokens", tokens)
+    if tokens.dtype == torch.bool or tokens.is_complex() or tokens.is_meta:
         raise TypeError(problem)
     axes = 2 if tokens.is_floating_point() else 1
     text = tokens[None] if tokens.dim() == axes else tokens
@@ -148,7 +151,6 @@ def _as_run(
         size = getattr(getattr(function, "config", None), "vocab_size", None)
     if size is None:
         size = int(text.max()) + 1
-    _check_number("vocab_size", size, 1)
     if size < 2:
         raise ValueError(TEXT("one_token_only", value=size))
     if not 0 <= int(text.min()) <= int(text.max()) < size:

@@ -1,6 +1,6 @@
 """Every public function refuses wrong values of each argument with our message, not torch's."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -44,8 +44,6 @@ GOOD = {
     "start_mask": {"starts": PER_EXAMPLE, "shape": SHAPE},
     "prefix_mask": {"prefix_lens": PER_EXAMPLE, "shape": SHAPE},
     "document_mask": {"documents": torch.arange(7), "shape": SHAPE},
-    "visible_pairs": {"function": lambda x: x, "tokens": ones(3, 4), "vocab_size": None}
-    | {"replacements": 1, "batch_size": 4, "seed": 0},
     "window_mask": {"shape": SHAPE, "window": 3, "ahead": 0},
     "position_mask": {
         "query_positions": torch.arange(3),
@@ -85,6 +83,10 @@ OTHERS = {
         interop.MaskRules,
         {"num_queries": 3, "num_keys": 7, "valid_len": 2, "start": 0, "causal": "last"}
         | {"window": 3, "ahead": 0, "documents": (0,) * 7, "prefix": None, "table": None},
+    ),
+    "visible_pairs": (
+        partial(attnbook.visible_pairs, lambda x: x),
+        {"tokens": ones(3, 4), "vocab_size": 9, "replacements": 1, "batch_size": 4, "seed": 0},
     ),
     "heatmap": (heatmap, {"weights": ones(3, 7)}),
 }
@@ -163,5 +165,5 @@ def test_a_wrong_argument_is_refused_with_our_own_message(name, argument):
 def test_every_public_function_is_in_the_table():
     # What a cache refuses is in a table of its own, in tests/cache.
     caches = {"CrossCache", "KeyValueCache", "LayerCache"}
-    without = {"Attention", "__version__", "checked", *caches}
+    without = {"Attention", "__version__", "checked", "visible_pairs", *caches}
     assert {*attnbook.__all__} - without == {*GOOD}

@@ -24,7 +24,7 @@ FOLDERS = ("cache", "fused", "masking")
 CORE = sorted([*PACKAGE.glob("[!_]*.py"), *(p for f in FOLDERS for p in PACKAGE.glob(f"{f}/*.py"))])
 CORE.remove(PACKAGE / "display.py")  # it draws, with matplotlib
 # `import attnbook` does not import these.
-NOT_LOADED = ("colors", "conversion", "forms", "interop", "messages", "timing")
+NOT_LOADED = ("colors", "conversion", "forms", "interop", "messages", "mistakes", "timing")
 ROOMS = ("models", "tracing", "figures")
 REST = [path for room in ROOMS for path in PACKAGE.glob(f"{room}/**/*.py")]
 EXTRA = {"dates": {"babel"}, "checkpoint_files": {"safetensors"}}
