@@ -1,5 +1,7 @@
 """`visible_pairs`: against masks that are known, with noise, and what it refuses."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -31,14 +33,18 @@ def attend(*masks):
     return model
 
 
+def attend_from(queries, mask, x):
+    """An attention whose queries are fixed, so that its map is the mask alone."""
+    return LAYER(queries.expand(len(x), -1, -1), x, x, mask=mask)
+
+
 @pytest.mark.parametrize("seed", range(100))
 def test_a_map_is_the_mask_and_of_layers_their_product(seed):
     masks = list(torch.rand(3, COUNT, COUNT, generator=rng(seed)) < 0.35)
-    found = visible_pairs(
-        lambda x: LAYER(words().expand(len(x), -1, -1), x, x, mask=masks[0]), words()
-    )
-    assert torch.equal(found, masks[0])
-    assert compare(found, masks[0]).first is None
+    for mask in masks:
+        found = visible_pairs(partial(attend_from, words(), mask), words())
+        assert torch.equal(found, mask)
+        assert compare(found, mask).first is None
     for layers in (masks[1:], masks):
         reached = torch.eye(COUNT)
         for mask in layers:
