@@ -6,5 +6,6 @@ property, and `fingerprint` asks them all.
 """
 
 from attnbook.conventions.fingerprint import Fingerprint, fingerprint
+from attnbook.conventions.subject import Finding
 
-__all__ = ["Fingerprint", "fingerprint"]
+__all__ = ["Finding", "Fingerprint", "fingerprint"]

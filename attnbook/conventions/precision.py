@@ -65,7 +65,11 @@ def half_scores(subject: Subject) -> Finding:
     except RefusedError as refused:
         return Finding("refused", str(refused))
     evidence = TEXT(
-        "half_scores", products=show([product, product * 257 / 256]), outputs=show(outputs)
+        "half_scores",
+        equal=f"{product:g} and {product:g}",
+        raised=f"{product:g} and {product * 257 / 256:g}",
+        first=show(outputs[:1]),
+        second=show(outputs[1:]),
     )
     return Finding("rounded" if outputs[0] == outputs[1] else "in_float32", evidence)
 
