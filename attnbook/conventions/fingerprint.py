@@ -127,10 +127,8 @@ def fingerprint(
     `(batch, n, size)` or `(n, size)`; torch's `nn.MultiheadAttention` and this package's
     `MultiHeadAttention`, of which copies with projections that change nothing are called;
     `flex_attention`; and the attention functions of `transformers`. For any other write an
-    adapter, a function with these names, of which it only needs those that it has:
-
-        def adapter(queries, keys, values, *, mask=None, bias=None, valid_lens=None,
-                    key_padding_mask=None, causal=False, window=None, dropout=0.0): ...
+    adapter: a function of `queries`, `keys` and `values` with those of the arguments `mask`,
+    `bias`, `valid_lens`, `key_padding_mask`, `causal`, `window` and `dropout` that it has.
 
     Args:
         function: takes queries, keys and values, and returns the output or a tuple that begins

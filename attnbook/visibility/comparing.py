@@ -42,7 +42,7 @@ class Comparison:
         mistakes: the common mistakes of which each gives exactly the map that was seen.
     """
 
-    expected: Bool[Tensor, "outputs inputs"]
+    expected: Tensor
     future_seen: int
     padding_seen: int
     past_seen: int
@@ -81,7 +81,10 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(pairs: Bool[Tensor, "outputs inputs"], rule: Rule | Sequence[Rule]) -> Comparison:
+def compare(
+    pairs: Bool[Tensor, "outputs inputs"],
+    rule: MaskRules | Tensor | Sequence[MaskRules | Tensor],
+) -> Comparison:
     """Compare what a model sees with what its rules show, and name the mistake that explains it.
 
     A map of several layers is not the mask. What an output sees in the last layer has itself seen
