@@ -90,7 +90,8 @@ def compare(
     A map of several layers is not the mask. What an output sees in the last layer has itself seen
     others in the layers before: two layers with a window of 3 reach 5 tokens. So the expected map
     is the Boolean product of the layers' masks. Each also shows a position itself, because a
-    block adds its input to what its attention gives (a residual connection).
+    block adds its input to what its attention gives (a residual connection). Outputs at padding
+    are not compared: nobody reads them.
 
     Args:
         pairs: `(n, n)` as `visible_pairs` gives it, True = seen.
@@ -129,18 +130,21 @@ def compare(
     # An attention on its own sees the input of its query, too, whatever it does with its key.
     own = pairs & torch.eye(len(pairs), dtype=torch.bool) & (not is_model)
     expected = _join(masks, is_model) | own
-    seen = pairs & ~expected
     padding = _padding_of(rules, len(pairs))
+    read = ~padding.mT  # nobody reads the outputs at padding
+    seen = pairs & ~expected & read
     later = torch.ones_like(pairs).triu(1)
-    differ = (pairs != expected).nonzero().tolist()
+    differ = ((pairs != expected) & read).nonzero().tolist()
+    # A mistake that also explains the outputs at padding is more likely than one that does not.
+    explained = (_explain(pairs, some, rules, masks, own, is_model) for some in (True, read))
     return Comparison(
         expected=expected,
         future_seen=int((seen & later & ~padding).sum()),
         padding_seen=int((seen & padding).sum()),
         past_seen=int((seen & ~later & ~padding).sum()),
-        not_seen=int((expected & ~pairs).sum()),
+        not_seen=int((expected & ~pairs & read).sum()),
         first=(differ[0][0], differ[0][1]) if differ else None,
-        mistakes=tuple(_explain(pairs, rules, masks, own, is_model)) if differ else (),
+        mistakes=tuple(next(filter(None, explained), ())) if differ else (),
     )
 
 
@@ -176,7 +180,12 @@ def _padding_of(rules: Sequence[Rule], count: int) -> Tensor:
 
 
 def _explain(
-    pairs: Tensor, rules: Sequence[Rule], masks: list[Tensor], own: Tensor, is_model: bool
+    pairs: Tensor,
+    read: Tensor | bool,
+    rules: Sequence[Rule],
+    masks: list[Tensor],
+    own: Tensor,
+    is_model: bool,
 ) -> list[Explanation]:
     """The mistakes that give this map: of all layers that can have them, else of one layer.
 
@@ -191,7 +200,7 @@ def _explain(
         found = []
         for kind, choice in choices:
             wrong = [made[at][kind].mask if at in choice else it for at, it in enumerate(masks)]
-            if torch.equal(_join(wrong, is_model) | own, pairs):
+            if torch.equal((_join(wrong, is_model) | own) & read, pairs & read):
                 mistake = made[choice[0]][kind]
                 where = choice if is_model else ()
                 found.append(Explanation(mistake.name, mistake.message, where))

@@ -82,6 +82,15 @@ def test_the_kinds_of_pairs_are_counted():
     assert "6 pairs are not seen that should be." in str(found)
 
 
+def test_what_outputs_at_padding_see_does_not_count():
+    rules = MaskRules(6, 6, causal="last", start=2)
+    seen = rules.visible()
+    seen[0] = True  # a finite fill shows all keys to a query without one
+    assert compare(seen, [rules, rules]).first is None
+    seen[3, 0] = True
+    assert compare(seen, [rules, rules]).padding_seen == 1
+
+
 def test_a_map_of_no_mistake_is_reported_as_such():
     seen = causal_mask((1, 8, 8))[0].clone()
     seen[2, 5] = True
