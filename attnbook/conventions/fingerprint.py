@@ -65,6 +65,11 @@ class Fingerprint:
         call: its arguments, and the axes of its tensors.
         findings: for each property a `Finding`: its `answer`, a code; its `evidence`, the numbers
             that were put in and came out; and its `value`, a number or None.
+
+    Example:
+        >>> from attnbook import DotProductAttention, fingerprint
+        >>> fingerprint(DotProductAttention()).describe("scale")
+        'divides scores by √size'
     """
 
     name: str

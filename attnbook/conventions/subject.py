@@ -61,6 +61,11 @@ class Finding:
         answer: a code, such as "from_last_key"; "undecided" if the numbers do not decide.
         evidence: the numbers that were put in and came out, or why there is no answer.
         value: the number that belongs to the answer, such as a soft-cap's.
+
+    Example:
+        >>> from attnbook import DotProductAttention, fingerprint
+        >>> fingerprint(DotProductAttention()).findings["lengths"].evidence
+        'length 2 of four keys: 1100'
     """
 
     answer: str

@@ -72,7 +72,14 @@ def own_key_hidden(mask: Bool[Tensor, "... queries keys"]) -> Bool[Tensor, "... 
 
 
 class CommonMistake(NamedTuple):
-    """A common mistake: its name, a sentence, and the mask that it makes."""
+    """A common mistake: its name, a sentence, and the mask that it makes.
+
+    Example:
+        >>> from attnbook.masking.interop import MaskRules
+        >>> from attnbook.masking.mistakes import common_mistakes
+        >>> common_mistakes(MaskRules(2, 2, causal="last"))[0].name
+        'next_key'
+    """
 
     name: str
     message: str
@@ -94,6 +101,7 @@ def common_mistakes(wanted: MaskRules | Bool[Tensor, "queries keys"]) -> list[Co
 
     Example:
         >>> from attnbook.masking.interop import MaskRules
+        >>> from attnbook.masking.mistakes import common_mistakes
         >>> [mistake.name for mistake in common_mistakes(MaskRules(3, 3, causal="last"))]
         ['next_key', 'inverted', 'own_key_hidden', 'transposed', 'nothing_hidden']
         >>> common_mistakes(MaskRules(3, 3, causal="last"))[0].message

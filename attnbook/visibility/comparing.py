@@ -22,7 +22,16 @@ Rule = MaskRules | Tensor
 
 
 class Explanation(NamedTuple):
-    """A common mistake that gives exactly the map that was seen."""
+    """A common mistake that gives exactly the map that was seen.
+
+    Example:
+        >>> import torch
+        >>> from attnbook import causal_mask
+        >>> from attnbook.visibility import compare
+        >>> seen = torch.ones(4, 4, dtype=torch.bool)
+        >>> compare(seen, causal_mask((1, 4, 4))[0]).mistakes[0].name
+        'nothing_hidden'
+    """
 
     name: str
     message: str
@@ -40,6 +49,15 @@ class Comparison:
         not_seen: how many pairs are not seen that should be.
         first: the first pair that differs, (output, input); None if none does.
         mistakes: the common mistakes of which each gives exactly the map that was seen.
+
+    Example:
+        >>> import torch
+        >>> from attnbook import causal_mask
+        >>> from attnbook.visibility import compare
+        >>> seen = torch.ones(4, 4, dtype=torch.bool)
+        >>> found = compare(seen, causal_mask((1, 4, 4))[0])
+        >>> found.future_seen, found.not_seen, found.first
+        (6, 0, (0, 1))
     """
 
     expected: Tensor
@@ -108,6 +126,7 @@ def compare(
     Example:
         >>> from attnbook import causal_mask, window_mask
         >>> from attnbook.masking.interop import MaskRules
+        >>> from attnbook.visibility import compare
         >>> window = MaskRules(6, 6, causal="last", window=3)
         >>> print(compare(window_mask((1, 6, 6), 5)[0], [window, window]))
         As expected: the map is that of the rule.
