@@ -60,11 +60,8 @@ PROBES: tuple[Callable[[Subject], Finding], ...] = (
 class Fingerprint:
     """Which conventions an attention function follows, with the evidence.
 
-    Attributes:
-        name: what the function is called in the sentences.
-        call: its arguments, and the axes of its tensors.
-        findings: for each property a `Finding`: its `answer`, a code; its `evidence`, the numbers
-            that were put in and came out; and its `value`, a number or None.
+    `name` is what the function is called in the sentences, `call` lists its arguments and the axes
+    of its tensors, and `findings` has a `Finding` for each property.
 
     Example:
         >>> from attnbook import DotProductAttention, fingerprint

@@ -20,11 +20,12 @@ NAME = re.compile(r"`([\w.]+)`")
 
 
 def rows():
-    """The cells of the table of arguments, by the first of a row and the heads of the others."""
+    """The cells of the two tables, by the first of a row and the heads of the others."""
     lines = [line.strip("| ").split(" | ") for line in PAGE.splitlines() if line.startswith("|")]
-    (start,) = (index for index, cells in enumerate(lines) if cells[0] == "call")
-    heads = lines[start][1:]
-    found = {one[0]: dict(zip(heads, one[1:], strict=True)) for one in lines[start + 2 :][:7]}
+    found = {}
+    for start in (index for index, cells in enumerate(lines) if cells[0] == "call"):
+        for name, *cells in lines[start + 2 :][:7]:
+            found.setdefault(name, {}).update(zip(lines[start][1:], cells, strict=True))
     assert [*found][-1] == "`transformers`"
     return found
 

@@ -24,6 +24,8 @@ ROOMS = {
     "tracing": "the shape of each intermediate tensor",
     "display": "pictures, heatmaps and sources in chapters",
     "timing": "how long a call takes",
+    "conventions": "what any attention function does",
+    "visibility": "what any model sees",
     "multihead": "several attentions side by side",
     "torch_weights": "weights from and to torch's layers",
     "cache": "keys and values of the tokens before",
