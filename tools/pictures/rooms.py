@@ -45,7 +45,7 @@ ROOMS = {
     "messages": "sentences that readers see, by key",
 }
 WITHOUT_ARROWS = ("messages", "colors", "checks")
-LEFT, ROW, WIDTH = 112, 36, 610
+LEFT, ROW, WIDTH = 140, 36, 658
 LANE = 14  # between two lines next to the rooms
 
 
@@ -112,7 +112,9 @@ def line(start: float, end: float, lane: int) -> str:
 def rooms() -> str:
     """Draw the map."""
     tops = {room: 2 + ROW * i for i, room in enumerate(order())}
-    body = "".join(strip(LEFT, y, WIDTH - LEFT - 2, room, ROOMS[room]) for room, y in tops.items())
+    body = "".join(
+        strip(LEFT, y, WIDTH - LEFT - 2, room, ROOMS[room], column=132) for room, y in tops.items()
+    )
     occupied: list[list[tuple[float, float]]] = []
     for room, other in sorted(arrows(), key=lambda arrow: tops[arrow[1]] - tops[arrow[0]]):
         start, end = tops[room] + 0.7 * HEIGHT, tops[other] + 0.3 * HEIGHT

@@ -45,10 +45,12 @@ def chip(x: float, y: float, width: float, text: str, fill: str = PALE, bold: bo
     return f"<g>\n{box(x, y, width, fill)}{label}</g>\n"
 
 
-def strip(x: float, y: float, width: float, name: str, text: str, fill: str = SLATE) -> str:
-    """Draw a box with a bold name and a description."""
+def strip(  # noqa: PLR0913, PLR0917 - the parts of one shape
+    x: float, y: float, width: float, name: str, text: str, fill: str = SLATE, column: float = 112
+) -> str:
+    """Draw a box with a bold name and a description, which begins at a column."""
     bold = words(x + 12, y, name, fill, ' font-weight="700" text-anchor="start"')
-    plain = words(x + 112, y, text, fill, ' text-anchor="start"')
+    plain = words(x + column, y, text, fill, ' text-anchor="start"')
     return f"<g>\n{box(x, y, width, fill)}{bold}{plain}</g>\n"
 
 
