@@ -40,15 +40,13 @@ class Explanation(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a model sees, next to what its rules show. Print it, or read the numbers.
+    """What a model sees, next to what its rules show. Print it, or read its numbers.
 
-    Attributes:
-        expected: the map of the rules, `(n, n)`.
-        future_seen, padding_seen, past_seen: how many pairs are seen that should not be, by what
-            is seen: a later position, padding, or something else before, such as another document.
-        not_seen: how many pairs are not seen that should be.
-        first: the first pair that differs, (output, input); None if none does.
-        mistakes: the common mistakes of which each gives exactly the map that was seen.
+    `expected` is the map of the rules, `(n, n)`. `future_seen`, `padding_seen` and `past_seen` count
+    the pairs that are seen and should not be, by what is seen: a later position, padding, or
+    something else before, such as another document. `not_seen` counts those that are not seen and
+    should be. `first` is the first pair that differs, (output, input), or None. `mistakes` lists
+    the common mistakes of which each gives exactly the map that was seen.
 
     Example:
         >>> import torch
