@@ -42,8 +42,8 @@ class Explanation(NamedTuple):
 class Comparison:
     """What a model sees, next to what its rules show. Print it, or read its numbers.
 
-    `expected` is the map of the rules, `(n, n)`. `future_seen`, `padding_seen` and `past_seen` count
-    the pairs that are seen and should not be, by what is seen: a later position, padding, or
+    `expected` is the map of the rules, `(n, n)`. `future_seen`, `padding_seen` and `past_seen`
+    count the pairs that are seen and should not be, by what is seen: a later position, padding, or
     something else before, such as another document. `not_seen` counts those that are not seen and
     should be. `first` is the first pair that differs, (output, input), or None. `mistakes` lists
     the common mistakes of which each gives exactly the map that was seen.
